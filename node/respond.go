@@ -26,12 +26,12 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 		return question.Answer(body, func(q tables.NodeQuestion) (tables.NodeReport, error) { return n.tables.ReportNode(q), nil })
 	case answer.AskList, answer.AskFind:
 		return question.Answer(body, func(q answer.ListQuestion) (answer.ListReport, error) { return n.answers.ListTo(ctx, peer, q) })
-	case answer.AskLogs:
-		return question.Answer(body, func(q answer.LogsQuestion) (answer.LogsReport, error) { return n.answers.LogsTo(peer, q), nil })
 	case answer.AskActive:
 		return question.Answer(body, func(q answer.ActiveQuestion) (answer.ActiveReport, error) { return n.answers.ActiveTo(peer, q) })
 	case answer.AskHeld:
 		return question.Answer(body, func(q answer.HeldQuestion) (answer.HeldReport, error) { return n.answers.HeldTo(peer, q) })
+	case answer.AskLogs:
+		return question.Answer(body, func(q answer.LogsQuestion) (answer.LogsReport, error) { return n.answers.LogsTo(peer, q), nil })
 	case answer.AskChildren:
 		return question.Answer(body, func(q report.ChildrenQuestion) (report.ChildrenReport, error) {
 			return n.answers.ChildrenTo(ctx, peer, q)

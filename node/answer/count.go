@@ -68,6 +68,11 @@ func countOf(all []api.Instance) *api.ListCount {
 // count answers how many instances there are. Each site goes on by itself: next names those that have not come to
 // the end, and where they go on.
 func (a *Answers) count(ctx context.Context, q ListQuestion, r api.ListRequest) (answer api.ListAnswer, err error) {
+	caller := api.CallerOf(ctx)
+	if of, _ := q.process(); caller.Rights != nil && r.Everywhere && (of.Version == 0 || !caller.Sees(of.String())) {
+		return answer, api.Errorf(api.CodeUsage, "name it with its version, or ask for the instances of this node alone",
+			"who has rights counts the instances of all sites of one process that he may see")
+	}
 	below, err := parseNexts(r.Next)
 	if err != nil {
 		return answer, api.Errorf(api.CodeUsage, "send `next` of the page before as it was", "next=%s does not name places in a list", r.Next)
@@ -113,13 +118,15 @@ func (a *Answers) counts(ctx context.Context, q ListQuestion, below map[processt
 	slices.SortFunc(all, func(x, y question.Reply[ListReport]) int { return cmp.Compare(x.Node, y.Node) })
 	ctx, cancel := a.Scheduler.WithTimeout(ctx, question.Timeout)
 	defer cancel()
+	caller := api.CallerOf(ctx)
+	sees := func(id processtable.ProcessID) bool { return caller.Sees(id.String()) }
 	group := task.NewGroup(a.Scheduler)
 	for n := range all {
 		at, own := &all[n], q
 		own.Below = below[at.Node]
 		group.Go(func() {
 			if at.Node == a.Self {
-				at.Answer, at.Err = a.listHere(ctx, own, everything)
+				at.Answer, at.Err = a.listHere(ctx, own, sees)
 			} else {
 				at.Answer, at.Err = question.Ask[ListReport](ctx, a.Site, at.Node, AskFind, own)
 			}
@@ -128,8 +135,6 @@ func (a *Answers) counts(ctx context.Context, q ListQuestion, below map[processt
 	_ = group.Wait(context.Background())
 	return all
 }
-
-func everything(processtable.ProcessID) bool { return true }
 
 // nextsText names places at sites; parseNexts reads it.
 func nextsText(next map[processtable.NodeID]audit.Place) string {

@@ -67,7 +67,7 @@ type filter struct {
 func (p *page) open(ctx context.Context) (err error) {
 	p.filter = filter{by: p.q.By, activity: p.q.Activity}
 	if p.q.Where != "" {
-		if p.filter.where, err = p.a.conditions(&p.q); err != nil {
+		if p.filter.where, err = p.a.conditions(&p.q, p.shows); err != nil {
 			return err
 		}
 	}
@@ -129,13 +129,13 @@ func (c *inputCondition) holds(input []byte) bool {
 
 // conditions gives what is asked of the inputs of the process's versions. One of which the input has other members
 // has nothing that is asked for; if all are so, the condition is refused.
-func (a *Answers) conditions(q *ListQuestion) (map[processtable.ProcessID]*inputCondition, error) {
+func (a *Answers) conditions(q *ListQuestion, shows func(processtable.ProcessID) bool) (map[processtable.ProcessID]*inputCondition, error) {
 	all := map[processtable.ProcessID]*inputCondition{}
 	var refused error
 	for _, p := range a.Site.Processes() {
 		t := p.Table()
 		source := t.Activity(processtable.RowID{Name: processtable.Source})
-		if !q.of(t.Process) || source == nil {
+		if !q.of(t.Process) || source == nil || !shows(t.Process) {
 			continue
 		}
 		if len(source.Output.Members) == 0 {
