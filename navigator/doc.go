@@ -167,4 +167,10 @@
 //	     around it was cancelled (R23), tells a node that has lost its store: that it is dead, and so, of one
 //	     that was passed around, before it ends; and of the work of a call, that it was cancelled: then the call
 //	     waits for its deadline, and is in error if it has none. (N14, S4)
+//	R42  An operator's hand ends an activity that was decided TRUE, whatever runs or waits of it: that is ended, what
+//	     is inside of it is cancelled. Finished, its output is the operator's, _RC is 0, the exit condition is not
+//	     asked, and R7 applies; where that fails the hand is refused, and nothing has changed. It sends no event. Skipped,
+//	     what leads out of it is dead, and one execution of a bundle counts as failed. Where what is inside is
+//	     too much for one transaction, a snapshot says that it is being ended, until it is. One that is not decided cannot be ended: it
+//	     would have ended before what leads to it. (N30)
 package navigator
