@@ -120,7 +120,16 @@ func messages() map[string]kept {
 	finished, left := begun, begun
 	finished.Cancelled, finished.Hand = 900, &message.Hand{Output: []byte{0x81, 3}, By: "alice at B", Why: "done on paper"}
 	left.Hand = &message.Hand{Skip: true, By: "alice at B"}
+	person, asked, stands := record, beginning(), starting()
+	person.Parent, person.By = &of, message.Doer{Person: "ann@ward", For: "carl@ward"}
+	who := message.Begin{Input: []byte{0x81, 3}, Did: message.Doers{"take": {Person: "ann@ward"}, "assess": person.By}}
+	asked.Body = message.EncodeBegin(who)
+	startedBy := message.Start{Parent: of, Input: []byte{0x81, 3}, By: message.Doer{Person: "b.o_b-2@office"}}
+	stands.Body = message.EncodeStart(startedBy)
 	all := map[string]kept{
+		"record 3":             {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(person)}, person},
+		"begin 2":              {asked, who},
+		"start 2":              {stands, startedBy},
 		"snapshot 6":           {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(finished)}, finished},
 		"snapshot 6, skip":     {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(left)}, left},
 		"snapshot 5, event":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(received)}, received},

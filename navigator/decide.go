@@ -34,7 +34,7 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 		return a.stop(s, now)
 	case a.isCancelled(s):
 		return a.giveUp(s, time.Time{}, now)
-	case s.reached().Hand != nil: // R42
+	case s.reached().Hand != nil: // R50
 		return a.byHand(s, nil, time.Time{}, now)
 	case a.isExpired(s):
 		return a.expire(s, time.Time{}, now)
@@ -196,7 +196,7 @@ func (a *Activity) conclude(s *State, r *behaviour.Result, now time.Time) behavi
 		return a.stop(s, now)
 	case a.isCancelled(s):
 		return a.giveUp(s, r.Started, now)
-	case s.reached().Hand != nil: // R42
+	case s.reached().Hand != nil: // R50
 		return a.byHand(s, nil, r.Started, now)
 	case a.isExpired(s):
 		return a.expire(s, r.Started, now)
@@ -383,7 +383,7 @@ func (a *Activity) terminate(s *State, r *behaviour.Result, j *judged, o behavio
 	e.Put = append(e.Put, events...)
 	if s.begins() {
 		e.Outcome.Parent = s.inner.parent
-		e.Put = append(e.Put, a.record(s, message.Record{Started: r.Started, Input: encoded, Parent: s.inner.parent}))
+		e.Put = append(e.Put, a.record(s, message.Record{Started: r.Started, Input: encoded, Parent: s.inner.parent, By: s.inner.by}))
 	}
 	return e
 }

@@ -20,7 +20,7 @@ func wordOf(skips bool) string {
 	return "finish"
 }
 
-// takesHand says why an activity cannot be ended by hand as it is (R42); nil: it can.
+// takesHand says why an activity cannot be ended by hand as it is (R50); nil: it can.
 func (a *Activity) takesHand(s *State) error {
 	switch {
 	case a.Kind == processtable.KindSource || a.Kind == processtable.KindSink:
@@ -73,7 +73,7 @@ func forced(output *container.Struct, started, now time.Time) *behaviour.Result 
 	return &behaviour.Result{Output: output, Started: started, Ended: now, Given: true, Forced: true}
 }
 
-// endByHand is an operator's hand on an activity that was decided TRUE (R42). What is wrong with his output is an
+// endByHand is an operator's hand on an activity that was decided TRUE (R50). What is wrong with his output is an
 // error, and nothing changes.
 func (a *Activity) endByHand(s *State, c *behaviour.ByHand, now time.Time) (behaviour.Effects, error) {
 	r, err := a.reviewHand(s, c, now)
@@ -108,7 +108,7 @@ func (a *Activity) endByHand(s *State, c *behaviour.ByHand, now time.Time) (beha
 	return e, nil
 }
 
-// byHand goes on ending an activity, in as many transactions as it takes (R42). j is what its output leads to; nil: it
+// byHand goes on ending an activity, in as many transactions as it takes (R50). j is what its output leads to; nil: it
 // is evaluated now.
 func (a *Activity) byHand(s *State, j *judged, started, now time.Time) behaviour.Effects {
 	h := s.reached().Hand

@@ -78,8 +78,8 @@ const (
 	valuesBytes    = 24 // of a data connector, without what they hold
 	snapshotBytes  = 440
 	messageBytes   = 264
-	recordBytes    = 128
-	composedBytes  = 64
+	recordBytes    = 160
+	composedBytes  = 104
 	returnedBytes  = 112
 	cancelledBytes = 72
 	parentBytes    = 152
@@ -277,7 +277,10 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	var values []container.Value
 	if hasData {
 		var err error
-		if values, err = a.values(di, m); err != nil {
+		if values, err = a.values(di, m); err == nil {
+			err = a.checkDoer(di, values)
+		}
+		if err != nil {
 			return refuse("data from %s to %s: %v", m.Source, a.Name, err)
 		}
 	}
