@@ -86,9 +86,14 @@ func (m *Machine) byHand(w *word, c *command, e *instancetable.Entry) {
 		}
 		hand.Output = output
 	}
-	if m.started(e, e.Known.Origin) != wasStarted {
-		m.refuseWord(w, true, "%s: it is not known yet whether what it is part of has begun", c.name())
+	switch m.started(e, e.Known.Origin) {
+	case startUnknown: // it is being read
+		m.postponed = append(m.postponed, w)
 		return
+	case wasNotStarted:
+		m.refuseWord(w, false, "%s: what it is part of has not begun here", c.name())
+		return
+	case wasStarted:
 	}
 	effects, slow, err := m.follows(e, c.after(e), hand, c.judged)
 	switch {
