@@ -106,7 +106,9 @@ func execution(g *report.Gathered, what message.Wish, r *api.RetryRequest) (scop
 	case err != nil:
 		return "", "", api.Errorf(api.CodeUsage, seeScopes, "%s %s: %v", what, r.Activity, err)
 	}
-	if scope != "" || !slices.ContainsFunc(g.Roster, func(p api.Place) bool { return p.Activity == r.Activity && (p.Inside != "" || p.Each) }) {
+	if scope != "" || !slices.ContainsFunc(g.Roster, func(p api.Place) bool {
+		return p.Activity == r.Activity && (p.Inside != "" || p.Each && what == message.WishRetry)
+	}) {
 		return scope, activity, nil
 	}
 	var found []string
@@ -115,7 +117,8 @@ func execution(g *report.Gathered, what message.Wish, r *api.RetryRequest) (scop
 		fit, are = g.UnderWay(), "under way"
 	}
 	for _, a := range fit {
-		if a.Activity == r.Activity {
+		element := string(message.Scope(a.Scope).Inside()) == a.Activity // by its bare name a bundle is meant, unless what is in error is
+		if a.Activity == r.Activity && (what == message.WishRetry || !element) {
 			found = append(found, api.InScope(a.Scope, a.Activity)) // as entries have it
 		}
 	}
