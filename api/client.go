@@ -36,6 +36,7 @@ type Client struct {
 	base    string
 	http    *http.Client
 	timeout time.Duration
+	as      string // for whom an operator acts; empty: for himself
 }
 
 // NewClient makes a client for http://HOST:PORT, https://HOST:PORT or unix:/PATH. It
@@ -182,6 +183,16 @@ func (c *Client) Terminate(ctx context.Context, id InstanceID, process string) e
 	return err
 }
 
+// Suspend suspends an instance, or an activity of it.
+func (c *Client) Suspend(ctx context.Context, id InstanceID, r SuspendRequest) (Word, error) {
+	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/suspend"), r)
+}
+
+// Resume lifts suspends.
+func (c *Client) Resume(ctx context.Context, id InstanceID, r ResumeRequest) (Word, error) {
+	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/resume"), r)
+}
+
 // Refused gives one page of the messages that the node has set aside.
 func (c *Client) Refused(ctx context.Context, r RefusedRequest) (RefusedAnswer, error) {
 	q := url.Values{}
@@ -308,6 +319,9 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 		return nil, err
 	}
 	req.Header.Set("User-Agent", "fmqm")
+	if c.as != "" {
+		req.Header.Set(AsHeader, c.as)
+	}
 	if c, ok := content.(*counted); ok {
 		req.ContentLength = c.total
 	}

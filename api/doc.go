@@ -10,10 +10,13 @@
 //	GET  /v1/instances/{id}/history                         -> HistoryAnswer
 //	GET  /v1/instances/{id}/watch                           -> HistoryEvent, one a line, until it has ended
 //	GET  /v1/instances/{id}/why                             -> WhyAnswer
+//	GET  /v1/instances/{id}/logs         ?activity ?attempt ?limit -> LogsAnswer
 //	POST /v1/instances/{id}/retry        RetryRequest      -> Word
 //	POST /v1/instances/{id}/finish       HandRequest       -> Word
 //	POST /v1/instances/{id}/skip         HandRequest       -> Word
 //	POST /v1/instances/{id}/terminate    {}                -> {}
+//	POST /v1/instances/{id}/suspend      SuspendRequest    -> Word
+//	POST /v1/instances/{id}/resume       ResumeRequest     -> Word
 //	GET  /v1/nodes                                          -> NodesAnswer
 //	GET  /v1/definitions                                    -> DefinitionsAnswer
 //	GET  /v1/links                                          -> LinksAnswer
@@ -32,6 +35,7 @@
 //	GET  /v1/events                      ?name ?key ?waiting ?after ?limit -> EventsAnswer
 //	GET  /v1/events/{id}                                    -> KeptEvent
 //	POST /v1/events/{id}/drop            {}                -> KeptEvent
+//	GET  /v1/whoami                                         -> WhoAmI
 //	POST /v1/upload                      UploadRequest     -> UploadAnswer
 //
 // Beside them, for who watches over nodes ([HealthHandler]):

@@ -84,6 +84,10 @@ type Status struct {
 	Unreachable []Unreachable   `json:"unreachable"`
 	Removed     []Removed       `json:"removed,omitempty"`
 	Clocks      []NodeClock     `json:"clocks,omitempty"` // of the nodes that answered, where one is behind
+	// Suspends are those in force, of one that has not ended; Pending the nodes that have not heard of a suspend or
+	// a resume.
+	Suspends []Suspend `json:"suspends,omitempty"`
+	Pending  []Pending `json:"pending,omitempty"`
 	// Children are the instances that its activities have begun, of fmqm status --tree: who asks a node
 	// asks for each himself.
 	Children []Status `json:"children,omitempty"`
@@ -92,6 +96,25 @@ type Status struct {
 	// More names the nodes whose answer would have been too large for a link (3 MiB): they
 	// left out large outputs, the oldest events of a history, and ends of long reasons.
 	More []string `json:"more,omitempty"`
+}
+
+// Suspend is one that is in force.
+type Suspend struct {
+	ID       WordID    `json:"id"`
+	Scope    string    `json:"scope,omitempty"`
+	Activity string    `json:"activity,omitempty"` // missing: the instance; without scope each execution of it
+	By       string    `json:"by,omitempty"`
+	Since    time.Time `json:"since"`
+	Until    time.Time `json:"until,omitzero"`
+	Reason   string    `json:"reason,omitempty"`
+}
+
+// Pending is a node that has not heard of a word yet, as far as the nodes that answered can tell.
+type Pending struct {
+	Word      string    `json:"word"` // suspend or resume
+	ID        WordID    `json:"id"`
+	Node      string    `json:"node"`
+	LastHeard time.Time `json:"last_heard,omitzero"`
 }
 
 // Parent is an activity of another instance: that has begun one, or of [Status.ErrorIn].
@@ -246,20 +269,22 @@ const (
 	EventIterated   Event = "iterated"   // the exit condition was FALSE: once more
 	EventFailed     Event = "failed"     // a failed attempt that will be repeated
 	EventInError    Event = "in-error"
-	EventRetried    Event = "retried"  // an operator's retry
-	EventForced     Event = "forced"   // an operator has finished an activity by hand; its end follows
-	EventDropped    Event = "dropped"  // a message to the activity, which had been set aside, will not take effect: by an operator's word
-	EventAsked      Event = "asked"    // an operator asked that node for what the activity's node has to do
-	EventAnswered   Event = "answered" // an operator's word was not carried out; or its answer came to the node that was asked
-	EventBegun      Event = "begun"    // an iteration of a block, or the instance of a subprocess
-	EventReturned   Event = "returned" // what is inside of a block has come to an end in an iteration; or that instance has
-	EventSent       Event = "sent"     // an activity has sent an event
-	EventReceived   Event = "received" // a receive has taken an event
-	EventPutBack    Event = "put-back" // an event came for a receive that was over, or beside the one that it took: it is back in its place
-	EventDecided    Event = "decided"  // with the first control connectors into it: about says of which activities they are
-	EventRaced      Event = "raced"    // a connector into it came too late: about says what had won
-	EventNotified   Event = "notified" // a program of notify has run: the reason says which, and why it failed, if it did
-	EventPassed     Event = "passed"   // what leads out of a dead activity was resolved, there or at another node, before its host ended it
+	EventRetried    Event = "retried"   // an operator's retry
+	EventForced     Event = "forced"    // an operator has finished an activity by hand; its end follows
+	EventDropped    Event = "dropped"   // a message to the activity, which had been set aside, will not take effect: by an operator's word
+	EventAsked      Event = "asked"     // an operator asked that node for what the activity's node has to do
+	EventAnswered   Event = "answered"  // an operator's word was not carried out; or its answer came to the node that was asked
+	EventBegun      Event = "begun"     // an iteration of a block, or the instance of a subprocess
+	EventReturned   Event = "returned"  // what is inside of a block has come to an end in an iteration; or that instance has
+	EventSent       Event = "sent"      // an activity has sent an event
+	EventReceived   Event = "received"  // a receive has taken an event
+	EventPutBack    Event = "put-back"  // an event came for a receive that was over, or beside the one that it took: it is back in its place
+	EventDecided    Event = "decided"   // with the first control connectors into it: about says of which activities they are
+	EventRaced      Event = "raced"     // a connector into it came too late: about says what had won
+	EventSuspended  Event = "suspended" // the instance, with activity source, or an activity; by an operator
+	EventResumed    Event = "resumed"   // a suspend was lifted, by an operator or since its time has come
+	EventNotified   Event = "notified"  // a program of notify has run: the reason says which, and why it failed, if it did
+	EventPassed     Event = "passed"    // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 )
 
 // HistoryEvent is one line of history, and what watch gives.
@@ -400,12 +425,12 @@ const (
 type Word struct {
 	Instance  InstanceID `json:"instance"`
 	Scope     string     `json:"scope,omitempty"`
-	Activity  string     `json:"activity"`
-	Word      string     `json:"word"` // retry, finish or skip
+	Activity  string     `json:"activity,omitempty"` // missing: the instance
+	Word      string     `json:"word"`               // retry, finish, skip, suspend or resume
 	ID        WordID     `json:"id"`
 	Result    WordResult `json:"result"`
-	Reason    string     `json:"reason,omitempty"` // why it is queued
-	Node      string     `json:"node"`             // of the activity
+	Reason    string     `json:"reason,omitempty"` // why it is queued; of a suspend, where it does not hold
+	Node      string     `json:"node"`             // of the activity; of a suspend, where the instance was started
 	LastHeard time.Time  `json:"last_heard,omitzero"`
 }
 

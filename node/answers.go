@@ -7,6 +7,8 @@ import (
 	"fmqm/api"
 	"fmqm/message"
 	"fmqm/node/answer"
+	"fmqm/node/command"
+	"fmqm/node/logs"
 	"fmqm/node/report"
 	"fmqm/processtable"
 )
@@ -68,23 +70,48 @@ func (n *Node) WhyOf(ctx context.Context, id api.InstanceID, r api.WhyRequest) (
 	return told(w, n.unlessStopping(err))
 }
 
+// Logs gives what the programs of an instance have written last, at all nodes.
+func (n *Node) Logs(ctx context.Context, id api.InstanceID, r api.LogsRequest) (api.LogsAnswer, error) {
+	a, err := n.answers.Logs(ctx, id, r)
+	return told(a, n.unlessStopping(err))
+}
+
+// logsHere finds what is kept here of what programs have written, and what those have that run.
+func (n *Node) logsHere(q logs.Query) ([]logs.Attempt, bool) {
+	var running []logs.Attempt
+	for _, t := range n.threads() {
+		running = append(running, t.Logs(q.Instance)...)
+	}
+	return n.logs.Find(q, running)
+}
+
+// ProcessOf says of which process an instance is that the caller may see.
+func (n *Node) ProcessOf(ctx context.Context, id api.InstanceID) (string, error) {
+	p, err := n.answers.ProcessOf(ctx, id)
+	return told(p, n.unlessStopping(err))
+}
+
 // List gives instances, newest first.
 func (n *Node) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, error) {
 	return told(n.answers.List(ctx, r))
 }
 
 // Refused lists this node's refused messages, newest first (L5).
-func (n *Node) Refused(_ context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
-	return told(n.answers.Refused(r))
+func (n *Node) Refused(ctx context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
+	return told(n.answers.Refused(ctx, r))
 }
 
 // RefusedMessage shows one refused message of this node, with its content.
-func (n *Node) RefusedMessage(_ context.Context, number uint64) (api.RefusedMessage, error) {
+func (n *Node) RefusedMessage(ctx context.Context, number uint64) (api.RefusedMessage, error) {
 	m, err := n.commands.SetAside(number)
 	if err != nil {
 		return api.RefusedMessage{}, asAPI(err)
 	}
-	return n.answers.RefusedMessage(&m), nil
+	shown := n.answers.RefusedMessage(&m)
+	if !api.CallerOf(ctx).Sees(shown.Process) {
+		return api.RefusedMessage{}, command.NotAside(number)
+	}
+	return shown, nil
 }
 
 // Nodes says how this node sees its peers.

@@ -47,6 +47,18 @@ func (n *Node) Skip(ctx context.Context, id api.InstanceID, r api.HandRequest) (
 	return told(w, n.unlessStopping(err))
 }
 
+// Suspend suspends an instance, or an activity of it (N29).
+func (n *Node) Suspend(ctx context.Context, id api.InstanceID, r api.SuspendRequest) (api.Word, error) {
+	w, err := n.commands.Suspend(ctx, id, r)
+	return told(w, n.unlessStopping(err))
+}
+
+// Resume lifts suspends.
+func (n *Node) Resume(ctx context.Context, id api.InstanceID, r api.ResumeRequest) (api.Word, error) {
+	w, err := n.commands.Resume(ctx, id, r)
+	return told(w, n.unlessStopping(err))
+}
+
 // RetryRefused delivers a refused message again.
 func (n *Node) RetryRefused(ctx context.Context, number uint64) (api.RefusedDecision, error) {
 	return told(n.commands.RetryRefused(ctx, number))
@@ -59,7 +71,14 @@ func (n *Node) DropRefused(ctx context.Context, number uint64, r api.DropRequest
 
 // Gather asks the nodes of an instance how it stands.
 func (s site) Gather(ctx context.Context, id message.InstanceID, process string) (*report.Gathered, error) {
-	return s.answers.Gather(ctx, id, process)
+	g, err := s.answers.Gather(ctx, id, process)
+	if err == nil {
+		err = api.Permit(ctx, g.Process) // another one than the path's, where two sites tell of it
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // Judge lets the process thread of a process decide about a refused message.

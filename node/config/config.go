@@ -52,13 +52,17 @@ type Config struct {
 	// Operators may ask over the network; nil: everybody with an operator's certificate of
 	// the authorities in Identity.
 	Operators []string
+	// Rights say who may do what here; nil: whoever may ask may do all.
+	Rights []Right
 	// RemoteOperators are whose requests are taken over links; nil: nobody's.
 	RemoteOperators []RemoteOperator
 	Programs        map[processtable.ProgramID]program.Spec
 	Limits          Limits
 	Audit           Audit
+	Logs            Logs
 	NoSchedules     bool // nothing is started by a schedule here
 	Events          Events
+	Staff           *Staff // nil: nobody works here
 }
 
 // Limits of sizes, in bytes.
@@ -135,7 +139,8 @@ func (c *Config) Risk() string {
 }
 
 // Private are the files and directories of the daemon that nobody else is to read or
-// write, its programs among them: the store, keys, passwords, and programs' secrets.
+// write, its programs among them: the store, keys, passwords, programs' secrets, and who may
+// do what as one of the staff.
 func (c *Config) Private() []string {
 	all := []string{c.Data}
 	add := func(file string) {
@@ -145,6 +150,9 @@ func (c *Config) Private() []string {
 	}
 	if c.Identity != nil {
 		add(c.Identity.Key)
+	}
+	if c.Staff != nil {
+		add(c.Staff.File)
 	}
 	if c.AMQP != nil {
 		add(c.AMQP.Password)
@@ -167,6 +175,7 @@ func (c *Config) Warnings() []string {
 	if risk := c.Risk(); risk != "" {
 		all = append(all, risk)
 	}
+	all = append(all, c.rightsWarnings()...)
 	if c.OldSignatures {
 		all = append(all, "old_signatures: true: this node also takes tables that are signed for no network in particular, even a draft that was signed for a test: remove it once all definers upload with --network "+c.Network)
 	}
@@ -213,6 +222,7 @@ func Load(path string, env func(string) string, flags Overrides) (*Config, error
 			Container: container.MaxEncoded, Table: processtable.MaxEncoded,
 			Transmission: DefaultTransmission, Peer: DefaultPeer, Free: DefaultFree, Stop: DefaultStop, Reserve: DefaultReserve,
 		},
+		Logs: Logs{Bytes: DefaultLogs, Age: DefaultLogAge, Attempt: DefaultLogAttempt},
 	}
 	if definition(text) {
 		r.add(nil, "this is a process definition, not the configuration of a node", "check it with `fmqm-define check`, and name the node's configuration here")
@@ -225,8 +235,9 @@ func Load(path string, env func(string) string, flags Overrides) (*Config, error
 	}
 	s.override(env, flags)
 	s.check(r, c)
+	slices.SortStableFunc(r.problems, byLine)
+	r.readStaff(c) // after them: it is another file
 	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, byLine)
 		return nil, r.problems
 	}
 	return c, nil

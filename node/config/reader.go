@@ -33,6 +33,7 @@ type reader struct {
 	oldSignatures          *yaml.Node
 	networkSaid            bool
 	remotes                []*yaml.Node // sites of remote_operators
+	workSocketAt           *yaml.Node   // of staff
 }
 
 func splitLines(text []byte) []string {
@@ -75,6 +76,7 @@ func (r *reader) document(text []byte, c *Config, s settings) {
 		"programs": func(_, v *yaml.Node) { r.programs(v, c) },
 		"limits":   func(_, v *yaml.Node) { r.limits(v, c) },
 		"audit":    func(_, v *yaml.Node) { r.audit(v, c) },
+		"logs":     func(_, v *yaml.Node) { r.logs(v, c) },
 		"insecure": func(_, v *yaml.Node) { r.bool(v, &c.Insecure) },
 		"identity": func(k, v *yaml.Node) { r.identity(k, v, c) },
 		"definers": func(_, v *yaml.Node) { r.definers(v, c) },
@@ -89,6 +91,8 @@ func (r *reader) document(text []byte, c *Config, s settings) {
 			r.bool(v, &c.OldSignatures)
 		},
 		"operators": func(_, v *yaml.Node) { r.operators(v, c) },
+		"rights":    func(_, v *yaml.Node) { r.rights(v, c) },
+		"staff":     func(k, v *yaml.Node) { r.staff(k, v, c) },
 		"events":    func(_, v *yaml.Node) { r.events(v, c) },
 		"accept":    func(_, v *yaml.Node) { r.accept(v, c) },
 

@@ -50,13 +50,13 @@ func (m *Machine) consider(e *instancetable.Entry) {
 		}
 		return
 	case instancetable.Ready:
-		if !e.State.Interrupted() && !m.yields(e) {
+		if !suspended(e) && !e.State.Interrupted() && !m.yields(e) {
 			return
 		}
 		m.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later
 	case instancetable.Waiting:
 	}
-	if len(m.held[e.Key]) > 0 { // an operator's hand is on it
+	if len(m.held[e.Key]) > 0 || m.stands(e) { // an operator's hand is on it, or it is suspended
 		return
 	}
 	switch m.started(e, e.Known.Origin) {

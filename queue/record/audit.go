@@ -1,7 +1,6 @@
 package record
 
 import (
-	"slices"
 	"time"
 
 	"fmqm/message"
@@ -37,14 +36,26 @@ const (
 	EventReceived   Event = 27 // a receive has taken the event About
 	EventPutBack    Event = 28 // the event About came for a receive that was over, or beside the one that it took: it is back in its place
 	EventForced     Event = 43 // an operator has finished an activity by hand (N30): its end follows
+	EventSuspended  Event = 44 // an operator has suspended an activity with all inside of it, or, of source, the instance (N29)
+	EventResumed    Event = 45 // a suspend of such was lifted, by an operator or since its time has come
 )
 
-// ranges are those of the numbers of events, both ends included.
-var ranges = [][2]Event{{EventStarted, EventReturned}, {EventDecided, EventThinned}, {EventSent, EventPutBack}, {EventForced, EventForced}}
+// ranges are the numbers of the events, from each first to its last.
+var ranges = [...][2]Event{
+	{EventStarted, EventReturned},
+	{EventDecided, EventThinned},
+	{EventSent, EventPutBack},
+	{EventForced, EventResumed},
+}
 
 // Valid says whether it is one that this program knows.
 func (e Event) Valid() bool {
-	return slices.ContainsFunc(ranges, func(r [2]Event) bool { return r[0] <= e && e <= r[1] })
+	for _, r := range ranges {
+		if r[0] <= e && e <= r[1] {
+			return true
+		}
+	}
+	return false
 }
 
 // Events gives all events.
@@ -116,6 +127,19 @@ func (a *AuditRecord) Hearsay() bool {
 	default:
 		return false
 	}
+}
+
+// Suspended is the line about a suspend or a resume (N29), but for when, and of which instance: one of all of it
+// is of its source, as its start is.
+func Suspended(m *message.Mark) AuditRecord {
+	r := AuditRecord{Event: EventSuspended, Scope: m.Scope, Activity: m.Activity, Reason: m.Reason, By: m.By}
+	if m.Activity == "" {
+		r.Activity = processtable.Source
+	}
+	if m.Resumes() {
+		r.Event = EventResumed
+	}
+	return r
 }
 
 // Word is what a record says of an operator's word.

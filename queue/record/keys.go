@@ -29,7 +29,7 @@ var KeyCommits = AppendName([]byte{ClassMeta}, "commits")
 //	t  process table    process
 //	q  process queue    process, instance, scope, activity, message
 //	r  instance record  process, instance, scope, activity, message
-//	k  marker           process, instance, scope, activity, message
+//	k  marker, marks    process, instance, scope, activity, message
 //	x  transmission     peer, lane, number
 //	l  trimmed up to    peer, lane
 //	a  accepted         peer, lane
@@ -111,7 +111,7 @@ func classOf(k message.Kind) byte {
 	switch k {
 	case message.KindRecord:
 		return ClassRecord
-	case message.KindMarker:
+	case message.KindMarker, message.KindMark:
 		return ClassMarker
 	case message.KindConnector, message.KindSnapshot, message.KindNotice, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer,
 		message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk,

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,11 +28,12 @@ func manyFlags() []cli.Flag {
 
 // many is a command about all instances that a filter names.
 type many struct {
-	what     string // retry, finish, skip or terminate
+	what     string // retry, finish, skip, terminate, suspend or resume
 	filter   filter
-	activity string // of a word: which one; empty: all in error
-	given    given  // of a word
-	reason   string // of a word, for the history
+	activity string    // of a word: which one; empty: all in error
+	given    given     // of a word
+	reason   string    // of all but terminate, for the history
+	until    time.Time // of suspend; zero: no end
 }
 
 // deed is what such a command does at one place, or would do.
@@ -50,6 +52,9 @@ type deed struct {
 	err error
 }
 
+// ofActivity: the command is about activities, and not about instances as a whole.
+func ofActivity(what string) bool { return what == wordRetry || what == wordFinish || what == wordSkip }
+
 // aboutMany says what a command without arguments is about; nil if it names its arguments.
 // One that names nothing at all is refused, and so is one that means everything.
 func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) {
@@ -57,7 +62,7 @@ func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) 
 	if err != nil {
 		return nil, err
 	}
-	word := what != "terminate"
+	word := ofActivity(what)
 	ofProcess := what == "terminate" && len(f.given) == 1 && strings.Contains(f.request.Process, "@") // which instance is meant
 	activity := ""
 	switch {
@@ -129,7 +134,7 @@ func (m *many) do(c *cli.Context) error {
 func (m *many) plan(c *cli.Context, a asked) (deeds []deed, all found, err error) {
 	all, err = m.filter.each(c.Context, a.client, func(i api.Instance) error {
 		d := deed{Instance: i.Instance, Process: i.Process, State: i.State, Node: i.Origin, Plan: m.what}
-		if m.what == "terminate" {
+		if !ofActivity(m.what) {
 			if i.State != api.InstanceTerminated { // by an operator's marker, which has not ended it yet
 				deeds = append(deeds, d)
 			}
@@ -174,7 +179,7 @@ func (m *many) summary(deeds []deed) string {
 		texts = append(texts, fmt.Sprintf("%s (%d)", name, places[name]))
 	}
 	what := text.Counted(len(instances), "instance", "instances")
-	if m.what != "terminate" {
+	if ofActivity(m.what) {
 		what = text.Counted(len(deeds), "activity", "activities") + " of " + what
 	}
 	return m.what + " " + what + ": " + strings.Join(texts, ", ")
@@ -284,14 +289,17 @@ func sayQueued(c *cli.Context, deeds []deed) {
 }
 
 func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
-	if m.what != "terminate" {
+	switch m.what {
+	case "suspend", "resume":
+		m.word(ctx, client, d)
+	case wordRetry, wordFinish, wordSkip:
 		var said api.Word
 		said, d.err = (&word{what: m.what, instance: d.Instance, scope: d.Scope, activity: d.Activity, reason: m.reason, given: m.given}).say(ctx, client)
 		d.Result, d.Reason = string(said.Result), said.Reason
 		if said.Result == api.WordQueued {
 			d.ID = said.ID
 		}
-	} else {
+	default:
 		d.Result, d.err = "done", endOne(ctx, client, d)
 	}
 	if d.err != nil {

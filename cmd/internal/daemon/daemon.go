@@ -10,6 +10,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -23,11 +24,13 @@ import (
 	"fmqm/link/https"
 	"fmqm/node"
 	"fmqm/node/config"
+	"fmqm/node/logs"
 	"fmqm/node/retention"
 	"fmqm/node/trust"
 	"fmqm/processtable"
 	"fmqm/program"
 	"fmqm/queue/record"
+	"fmqm/staff"
 )
 
 // Options make a daemon.
@@ -103,6 +106,13 @@ func Start(o Options) (d *Daemon, err error) {
 		return nil, err
 	}
 	undo = append(undo, func() { _ = socket.Close() })
+	work, err := listenWork(c)
+	if err != nil {
+		return nil, err
+	}
+	if work != nil {
+		undo = append(undo, func() { _ = work.Close() })
+	}
 	engine, err := UntilFree(func() (*badger.Engine, error) {
 		return badger.Open(badger.Options{Dir: c.Data, Space: badger.Space{
 			Free: c.Limits.Free, Stop: c.Limits.Stop, Reserve: c.Limits.Reserve,
@@ -121,7 +131,7 @@ func Start(o Options) (d *Daemon, err error) {
 	options := node.Options{
 		Name: c.Node, Engine: &timed{Engine: engine, commits: d.metrics.commits}, Registry: d.registry, Log: o.Log,
 		Peers: d.links.ways.Peers, Unlisted: d.links.ways.Unlisted,
-		Limits: limits(c), Disk: engine, Definers: definers(c), Remote: remoteOperators(c), Broker: d.brokerStatus,
+		Limits: limits(c), Disk: engine, LogDir: filepath.Join(c.Data, "logs"), Definers: definers(c), Remote: remoteOperators(c), Staff: people(c), Broker: d.brokerStatus,
 	}
 	if o.Observe != nil {
 		options.Observe = func(r record.AuditRecord) { o.Observe(c.Node, r) }
@@ -148,9 +158,15 @@ func Start(o Options) (d *Daemon, err error) {
 	go d.watchExpiry()
 	d.metrics.registry.MustRegister(&auditCollector{d.Node})
 	if port != nil {
-		d.serve(port, d.public())
+		d.serve(port, d.public(), d.byCaller)
 	}
-	d.serve(bounded(socket, maxOnSocket, 0, d.flooded), d.onSocket())
+	d.serve(bounded(socket, maxOnSocket, 0, d.flooded), d.onSocket(), d.byCaller)
+	if work != nil {
+		d.serve(bounded(work, maxOnSocket, 0, d.flooded), d.onWorkSocket(), d.ofWork)
+	}
+	if c.Rights == nil {
+		log.Info().Msg("the configuration has no rights: whoever may ask may do all")
+	}
 	return d, nil
 }
 
@@ -158,6 +174,7 @@ func limits(c *config.Config) node.Limits {
 	return node.Limits{
 		Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission, Peer: c.Limits.Peer,
 		Audit:       retention.Policy{Age: c.Audit.Age, Bytes: c.Audit.Bytes},
+		Logs:        logs.Limits{Bytes: c.Logs.Bytes, Age: c.Logs.Age, Attempt: int(c.Logs.Attempt)},
 		NoSchedules: c.NoSchedules,
 		KeepEvents:  c.Events.Keep, Events: c.Events.Limit, EventsOf: c.Events.From,
 	}
@@ -182,6 +199,14 @@ func remoteOperators(c *config.Config) trust.Operators {
 	return all
 }
 
+// people are who works at the node; nil: nobody.
+func people(c *config.Config) *staff.Staff {
+	if c.Staff == nil {
+		return nil
+	}
+	return c.Staff.People
+}
+
 // health is what everybody may ask, also without a certificate.
 func (d *Daemon) health() http.Handler { return api.RefuseBrowsers(api.HealthHandler(d)) }
 
@@ -199,7 +224,7 @@ func (d *Daemon) local() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", d.health())
 	mux.Handle("GET /readyz", d.health())
-	mux.Handle("GET /metrics", api.RefuseBrowsers(d.metrics.handler()))
+	mux.Handle("GET /metrics", api.RefuseBrowsers(d.known(api.Guard(api.RightViewer, d.metrics.handler()))))
 	mux.Handle("/", d.commanded(d.known(api.Handler(d.Node))))
 	return mux
 }
@@ -208,12 +233,17 @@ func (d *Daemon) local() http.Handler {
 // everything that the node knows.
 func (d *Daemon) onSocket() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(api.BackupPath, api.RefuseBrowsers(d.commanded(api.BackupHandler(d.Node))))
+	mux.Handle(api.BackupPath, api.RefuseBrowsers(d.commanded(d.known(api.Guard(api.RightAdmin, api.BackupHandler(d.Node))))))
 	mux.Handle("/", d.local())
 	if d.again != nil {
-		mux.Handle(api.ReloadPath, api.RefuseBrowsers(d.commanded(api.ReloadHandler(d.again))))
+		mux.Handle(api.ReloadPath, api.RefuseBrowsers(d.commanded(d.known(api.Guard(api.RightAdmin, api.ReloadHandler(d.again))))))
 	}
 	return notForPrograms(mux)
+}
+
+// onWorkSocket is what the staff's socket serves, to people of it: their work, and to start what they may.
+func (d *Daemon) onWorkSocket() http.Handler {
+	return notForPrograms(d.commanded(d.known(api.Handler(d.Node))))
 }
 
 // public is what the daemon's port serves: that, to those who may ask over the network,
@@ -239,10 +269,10 @@ func afresh(next http.Handler) http.Handler {
 	})
 }
 
-func (d *Daemon) serve(l net.Listener, h http.Handler) {
+func (d *Daemon) serve(l net.Listener, h http.Handler, whose func(context.Context, net.Conn) context.Context) {
 	s := &http.Server{
 		Handler: afresh(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0), ConnContext: d.byCaller,
+		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0), ConnContext: whose,
 	}
 	d.askers.track(s)
 	d.servers = append(d.servers, s)
