@@ -18,7 +18,7 @@ import (
 
 func finishCommand() *cli.Command {
 	return &cli.Command{
-		Name: "finish", Usage: "end an activity by hand: it has run, with this output", ArgsUsage: "[INSTANCE] ACTIVITY",
+		Name: "finish", Usage: "end an activity by hand: it has run, with this output", ArgsUsage: "[INSTANCE] [ACTIVITY]",
 		Description: `Ends the activity, whatever it does or waits for: a program, a pause, an event, an operator. What
 runs of it is ended; what is inside of a block, the elements of a bundle, the work of a call are
 cancelled, and the instance of a subprocess is terminated, unless it is independent. The
@@ -44,7 +44,7 @@ fmqm finish --process purchase-order@1 --since 2h credit --output '{"approved": 
 
 func skipCommand() *cli.Command {
 	return &cli.Command{
-		Name: "skip", Usage: "end an activity by hand: as if it were on a dead path", ArgsUsage: "[INSTANCE] ACTIVITY",
+		Name: "skip", Usage: "end an activity by hand: as if it were on a dead path", ArgsUsage: "[INSTANCE] [ACTIVITY]",
 		Description: `Ends the activity, whatever it does or waits for, as fmqm finish does, without an output: the
 control connectors out of it are FALSE, and its data connectors bring nothing. What comes
 after it runs or is skipped as its start condition says. One element of a bundle that is
