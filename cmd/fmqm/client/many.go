@@ -99,8 +99,8 @@ func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) 
 
 // do says what would be done, or does it and says what came of it.
 func (m *many) do(c *cli.Context) error {
-	a, err := ask(c)
-	if err != nil {
+	a := asked{} // of its arguments there may be an activity, and no instance
+	if err := a.connect(c); err != nil {
 		return err
 	}
 	defer a.client.Close()
