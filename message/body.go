@@ -70,6 +70,7 @@ type Snapshot struct {
 
 	Notices bool          // of an activity: its notices were begun; of a notice: its timer is set (N23)
 	Every   time.Duration // of a notice: it is repeated; 0: it is not
+	Hand    *Hand         // an operator ends it (N30); nil: nobody does
 }
 
 // Cause says what kind of thing put an activity in error. The numbers are stored.
@@ -106,16 +107,18 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of a snapshot with what table format 7 brought; version 4 is that of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
+// snapshotVersion is that of one of an activity that an operator ends; version 5 is that of a snapshot with what table format 7 brought, version 4 is that of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
-const snapshotVersion = 5
+const snapshotVersion = 6
 
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Gathered != nil || s.At != "" || s.Event != "" || len(s.Counted)+len(s.Came) > 0 || s.Notices || s.Every != 0:
+	case s.Hand != nil:
 		return snapshotVersion
+	case s.Gathered != nil || s.At != "" || s.Event != "" || len(s.Counted)+len(s.Came) > 0 || s.Notices || s.Every != 0:
+		return 5
 	case s.Child != Child{}:
 		return 4
 	case s.Begun || !s.Deadline.IsZero() || !s.Until.IsZero() || s.Cancelled != 0 || s.Ending != Ending{}:
@@ -283,6 +286,10 @@ func EncodeSnapshot(s Snapshot) []byte {
 	w.Bool(30, s.Notices)
 	w.Int(31, int64(s.Every))
 	w.Text(32, s.Event)
+	if s.Hand != nil {
+		w.Key(33)
+		w.B = appendHand(w.B, s.Hand)
+	}
 	return w.B
 }
 
@@ -338,6 +345,8 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			readBegun(f.Reader, &s)
 		case 32:
 			s.Event = f.Text(processtable.MaxName)
+		case 33:
+			s.Hand = readHand(f.Reader)
 		case 28:
 			s.Counted = readActivities(f)
 		case 29:

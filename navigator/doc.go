@@ -170,4 +170,10 @@
 //	R42  Who did an activity, and whom that person stood in for, is the last value of a hidden connector (processtable.Manual): it sets no
 //	     member. It comes with all values and with those of words, so that nobody is known of what was skipped. An
 //	     element of a bundle has it from its begin, and a subprocess gives its child who has started its own instance. (N27)
+//	R50  An operator's hand ends an activity that was decided TRUE, whatever runs or waits of it: that is ended, what
+//	     is inside of it is cancelled. Finished, its output is the operator's, _RC is 0, the exit condition is not
+//	     asked, and R7 applies; where that fails the hand is refused, and nothing has changed. It sends no event. Skipped,
+//	     what leads out of it is dead, and one execution of a bundle counts as failed. Where what is inside is
+//	     too much for one transaction, a snapshot says that it is being ended, until it is. One that is not decided cannot be ended: it
+//	     would have ended before what leads to it. (N30)
 package navigator

@@ -23,6 +23,8 @@ type Backend struct {
 	OnWhy         func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error)
 	OnLogs        func(context.Context, api.InstanceID, api.LogsRequest) (api.LogsAnswer, error)
 	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error)
+	OnFinish      func(context.Context, api.InstanceID, api.HandRequest) (api.Word, error)
+	OnSkip        func(context.Context, api.InstanceID, api.HandRequest) (api.Word, error)
 	OnTerminate   func(context.Context, api.InstanceID, string) error
 	OnSuspend     func(context.Context, api.InstanceID, api.SuspendRequest) (api.Word, error)
 	OnResume      func(context.Context, api.InstanceID, api.ResumeRequest) (api.Word, error)
@@ -107,6 +109,20 @@ func (b *Backend) Retry(ctx context.Context, id api.InstanceID, r api.RetryReque
 		return api.Word{}, unexpected("Retry")
 	}
 	return b.OnRetry(ctx, id, r)
+}
+
+func (b *Backend) Finish(ctx context.Context, id api.InstanceID, r api.HandRequest) (api.Word, error) {
+	if b.OnFinish == nil {
+		return api.Word{}, unexpected("Finish")
+	}
+	return b.OnFinish(ctx, id, r)
+}
+
+func (b *Backend) Skip(ctx context.Context, id api.InstanceID, r api.HandRequest) (api.Word, error) {
+	if b.OnSkip == nil {
+		return api.Word{}, unexpected("Skip")
+	}
+	return b.OnSkip(ctx, id, r)
 }
 
 // Suspend calls OnSuspend.

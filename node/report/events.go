@@ -68,7 +68,7 @@ func rank(e api.Event) int {
 		return 0
 	case api.EventAsked, api.EventBegun:
 		return 1
-	case api.EventRetried, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventSuspended, api.EventResumed:
+	case api.EventRetried, api.EventForced, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventSuspended, api.EventResumed:
 		return 2
 	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling,
 		api.EventSent, api.EventReceived, api.EventPutBack, api.EventRaced, api.EventNotified:
@@ -146,6 +146,7 @@ var Events = map[record.Event]api.Event{
 	record.EventDecided:    api.EventDecided,
 	record.EventRaced:      api.EventRaced,
 	record.EventNotified:   api.EventNotified,
+	record.EventForced:     api.EventForced,
 	record.EventSuspended:  api.EventSuspended,
 	record.EventResumed:    api.EventResumed,
 }
@@ -190,7 +191,7 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 			e.Reason = "key " + r.Reason
 		}
 	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
-		record.EventCancelled, record.EventCancelling, record.EventThinned, record.EventSuspended, record.EventResumed:
+		record.EventCancelled, record.EventCancelling, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed:
 	case record.EventBegun, record.EventReturned:
 		if r.Child != nil {
 			e.About = r.Child.Instance.String()

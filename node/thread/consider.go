@@ -3,6 +3,7 @@ package thread
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"fmqm/behaviour"
 	"fmqm/instancetable"
@@ -44,10 +45,8 @@ func (m *Machine) consider(e *instancetable.Entry) {
 	case instancetable.Settling:
 		return
 	case instancetable.Running:
-		if run, under := m.running[e.Key]; e.State.Interrupted() && under && !run.interrupted {
-			run.interrupted = true
-			m.running[e.Key] = run
-			m.do(Interrupt{run.token})
+		if e.State.Interrupted() {
+			m.interrupt(e)
 		}
 		return
 	case instancetable.Ready:
@@ -57,7 +56,7 @@ func (m *Machine) consider(e *instancetable.Entry) {
 		m.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later
 	case instancetable.Waiting:
 	}
-	if m.stands(e) {
+	if len(m.held[e.Key]) > 0 || m.stands(e) { // an operator's hand is on it, or it is suspended
 		return
 	}
 	switch m.started(e, e.Known.Origin) {
@@ -118,5 +117,9 @@ func (m *Machine) ended(p Ended) {
 	}
 	e.Result = p.Result
 	m.table.SetPhase(e, instancetable.Waiting)
+	for _, w := range slices.Clone(m.held[e.Key]) {
+		w.say.(*command).ended = p.Result.Started
+		m.hear(w, nil)
+	}
 	m.consider(e)
 }

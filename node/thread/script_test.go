@@ -51,6 +51,7 @@ import (
 //	due x 1 [NAME]       the time of a timer has come; one that is not set was taken at that moment
 //	again WHAT           what was answered first is answered once more, in the same way
 //	retry x 1 [saw=ITERATION.RUN] [reply] [again=N]   an operator's word comes into the store: a new one, or number N once more
+//	finish x 1, skip x 1   likewise: x ends by hand
 //	drop 1, redeliver 1  words of operators about refused messages
 //	rest                 everything is done and answered until programs run only
 //	state                what is in memory
@@ -166,8 +167,8 @@ func (s *script) do(d *datadriven.TestData) {
 		s.due(s.entry(words[0], words[1]), strings.Join(words[2:], ""))
 	case "again":
 		s.step(s.answers[s.find(strings.Join(words, " "), true)])
-	case "retry":
-		s.retry(d, s.entry(words[0], words[1]))
+	case "retry", "finish", "skip":
+		s.hand(d, s.entry(words[0], words[1]))
 	case "drop", "redeliver":
 		s.judge(uint64(s.number(words[0])), d.Cmd == "drop")
 	case "rest":
@@ -254,8 +255,8 @@ func (s *script) word() Token {
 
 func (s *script) say(e Event) { s.step(e) }
 
-func (s *script) retry(d *datadriven.TestData, e message.Entry) {
-	o := message.Word{Wish: message.WishRetry, Operator: "ann", Site: "B", Reply: d.HasArg("reply")}
+func (s *script) hand(d *datadriven.TestData, e message.Entry) {
+	o := message.Word{Wish: message.Wish(d.Cmd), Operator: "ann", Site: "B", Reply: d.HasArg("reply")}
 	number := s.orders + 1
 	if d.HasArg("again") {
 		d.ScanArgs(s.T, "again", &number)
@@ -269,6 +270,9 @@ func (s *script) retry(d *datadriven.TestData, e message.Entry) {
 		if _, err := fmt.Sscanf(saw, "%d.%d", &o.Saw.Iteration, &o.Saw.Run); err != nil {
 			s.Fatal(err)
 		}
+	}
+	if o.Wish == message.WishFinish {
+		o.Output = []byte("{}")
 	}
 	if d.HasArg("wish") {
 		d.ScanArgs(s.T, "wish", (*string)(&o.Wish))

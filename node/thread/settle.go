@@ -312,6 +312,7 @@ var eventOf = map[behaviour.What]record.Event{
 	behaviour.Began:      record.EventBegun,
 	behaviour.Decided:    record.EventDecided,
 	behaviour.Notified:   record.EventNotified,
+	behaviour.Forced:     record.EventForced,
 }
 
 // audit is the record of one entry's effects, written in their transaction.

@@ -35,6 +35,7 @@ const (
 	EventSent       Event = 26 // an activity has sent an event: About; Output is the body of its message (N24). Of the event queue: one was passed on
 	EventReceived   Event = 27 // a receive has taken the event About
 	EventPutBack    Event = 28 // the event About came for a receive that was over, or beside the one that it took: it is back in its place
+	EventForced     Event = 43 // an operator has finished an activity by hand (N30): its end follows
 	EventSuspended  Event = 44 // an operator has suspended an activity with all inside of it, or, of source, the instance (N29)
 	EventResumed    Event = 45 // a suspend of such was lifted, by an operator or since its time has come
 )
@@ -47,7 +48,7 @@ var ranges = [...][2]Event{
 	{EventStarted, EventReturned},
 	{EventDecided, EventThinned},
 	{EventSent, EventPutBack},
-	{EventSuspended, EventResumed},
+	{EventForced, EventResumed},
 }
 
 // Valid says whether it is one that this program knows.
@@ -91,13 +92,13 @@ type AuditRecord struct {
 	Run        int // grows with an operator's restart
 	RC         int64
 	Started    time.Time // zero if it did not run
-	Reason     string    // of EventFailed, EventInError, EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered; of EventStarted the key
-	By         string    `json:",omitempty"` // who, as "alice at B": of EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, and of EventTerminated with an output given by hand
+	Reason     string    // of EventFailed, EventInError, EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, EventForced, and of EventSkipped by an operator; of EventStarted the key
+	By         string    `json:",omitempty"` // who, as "alice at B": of EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, EventForced, of EventSkipped by an operator, and of EventTerminated with an output given by hand
 	Consumed   []Consumed
 	Output     []byte // CBOR container; nil if none
 	Sent       []Sent
-	// Word is the operator's word that the record is about: of EventAsked, EventAnswered and
-	// EventRetried; nil: of none.
+	// Word is the operator's word that the record is about: of EventAsked, EventAnswered,
+	// EventRetried, EventForced, and EventSkipped, or EventCancelling before that, by an operator; nil: of none.
 	Word *Word `json:",omitempty"`
 	// Ending is how an activity that ran has ended: of EventTerminated, and of EventInError where what
 	// follows from such an end has failed.
@@ -124,7 +125,7 @@ type AuditRecord struct {
 // whatever has come of an instance there are other records.
 func (a *AuditRecord) Hearsay() bool {
 	switch a.Event {
-	case EventAsked, EventAnswered, EventRetried, EventDropped:
+	case EventAsked, EventAnswered, EventRetried, EventDropped, EventForced:
 		return true
 	default:
 		return false
