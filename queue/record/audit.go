@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	"fmqm/message"
@@ -35,18 +36,33 @@ const (
 	EventSent       Event = 26 // an activity has sent an event: About; Output is the body of its message (N24). Of the event queue: one was passed on
 	EventReceived   Event = 27 // a receive has taken the event About
 	EventPutBack    Event = 28 // the event About came for a receive that was over, or beside the one that it took: it is back in its place
-	events          Event = 29
+
+	// Of a manual activity (N27): the item was offered; somebody was given it; gave it back; gave it to another, whom
+	// People names; saved a draft; has completed it, which the end of the iteration follows; it was taken from people
+	// before it was completed.
+	EventOffered     Event = 29
+	EventClaimed     Event = 30
+	EventReleased    Event = 31
+	EventTransferred Event = 32
+	EventSaved       Event = 33
+	EventCompleted   Event = 34
+	EventWithdrawn   Event = 35
 )
+
+// known are the numbers of events, in ranges of which both ends are included.
+var known = [...][2]Event{
+	{EventStarted, EventReturned}, {EventDecided, EventThinned}, {EventSent, EventPutBack}, {EventOffered, EventWithdrawn},
+}
 
 // Valid says whether it is one that this program knows.
 func (e Event) Valid() bool {
-	return EventStarted <= e && e <= EventReturned || EventDecided <= e && e <= EventThinned || EventSent <= e && e < events
+	return slices.ContainsFunc(known[:], func(r [2]Event) bool { return r[0] <= e && e <= r[1] })
 }
 
 // Events gives all events.
 func Events() (all []Event) {
-	for e := EventStarted; e < events; e++ {
-		if e.Valid() {
+	for _, r := range known {
+		for e := r[0]; e <= r[1]; e++ {
 			all = append(all, e)
 		}
 	}
@@ -97,6 +113,8 @@ type AuditRecord struct {
 	// the order in which these came: of EventDecided and of the activity's end (N14).
 	Counted []processtable.ActivityID `json:",omitempty"`
 	Stderr  string                    `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
+	// People are, of what somebody did, whom that one stood in for, and to whom the item went: By names him.
+	People *message.People `json:",omitempty"`
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
 	Removed *Removed `json:",omitempty"`
