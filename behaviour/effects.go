@@ -144,6 +144,7 @@ type Result struct {
 	Ended   time.Time
 	message.Ending
 	Instance string            // of a source: the word _INSTANCE; empty: nothing may read it
+	By       message.Doer      // of a manual activity who did it, of source who has started the instance: _BY, and what hidden connectors bring; zero: nobody
 	Event    *message.EventRef // that a receive has taken; nil: none
 	Given    bool              // somebody has given the output by hand
 	Said     string            // what the program wrote last to its standard error; for the history, nothing is decided by it

@@ -43,6 +43,7 @@ type Start struct {
 	Instance message.InstanceID
 	Key      string // of fmqm start --key; empty if none
 	Input    *container.Struct
+	By       message.Doer // who starts it; zero: no person
 	Trace    string
 	Now      time.Time
 	Judged   Judgement // of source, whose output is the input; nil: none was made beforehand
@@ -60,6 +61,7 @@ type Spoken struct {
 	Ending   message.Ending
 	Reason   string            // that history gives for the transaction
 	Output   []byte            // CBOR container of the source; nil if it did not run. Of an event: the body of its message
+	By       message.Doer      // who did the source, or of source has started the instance; zero: nobody
 	Event    *message.EventRef // that the source has received; nil: none
 	Kind     message.Kind      // 0: a connector
 	Number   uint64            // of the message, among those of its kind from the source

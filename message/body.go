@@ -28,6 +28,7 @@ type Record struct {
 	Key       string   // the start key, if there was one
 	Input     []byte   // CBOR container
 	Parent    *Parent  // of a subprocess; nil: it was started by itself (N19). Not of version 1
+	By        Doer     // who has started it, of a subprocess the outermost instance; zero: no person. Not of versions before 3
 }
 
 // Snapshot is the body of a KindSnapshot message: what an activity remembers of
@@ -131,9 +132,20 @@ func (s *Snapshot) version() uint64 {
 	return 1
 }
 
-// recordVersion is that of an instance's record with a parent; others are written in version 1. It stays
-// at its node.
-const recordVersion = 2
+// recordVersion is that of the record of an instance that a person has started, version 2 that of one with a parent;
+// others are written in version 1. It stays at its node.
+const recordVersion = 3
+
+// version is the lowest that can say r.
+func (r *Record) version() uint64 {
+	switch {
+	case r.By != Doer{}:
+		return recordVersion
+	case r.Parent != nil:
+		return 2
+	}
+	return 1
+}
 
 // markerVersion is that of a marker that is relayed, which stays at its node; version 2 is that of one
 // with By. Older nodes store a marker of that as well: they look into one only to show it, once it was
@@ -186,11 +198,7 @@ func cutTo(s string, limit int) string { return text.Cut(strings.ToValidUTF8(s, 
 
 // EncodeRecord gives the body of a KindRecord message.
 func EncodeRecord(r Record) []byte {
-	version := uint64(1)
-	if r.Parent != nil {
-		version = recordVersion
-	}
-	w := beginBody(version, len(r.Input)+len(r.Key)+2*processtable.MaxName)
+	w := beginBody(r.version(), len(r.Input)+len(r.Key)+2*processtable.MaxName)
 	w.Text(0, r.Process.Name)
 	w.Uint(1, uint64(r.Process.Version))
 	w.Time(2, r.Started)
@@ -201,6 +209,7 @@ func EncodeRecord(r Record) []byte {
 		w.Key(6)
 		w.B = AppendParent(w.B, r.Parent)
 	}
+	w.Text(7, r.By.String())
 	return w.B
 }
 
@@ -225,14 +234,16 @@ func DecodeRecord(data []byte) (r Record, err error) {
 		case 6:
 			parent := ReadParent(f.Reader)
 			r.Parent = &parent
+		case 7:
+			r.By = readDoer(f.Reader)
 		default:
 			f.Unknown()
 		}
 	})
 	switch {
 	case err != nil:
-	case (version == recordVersion) != (r.Parent != nil):
-		err = fmt.Errorf("%w: record: version %d is that of one with a parent", ErrFormat, recordVersion)
+	case version != r.version():
+		err = fmt.Errorf("%w: record: it would be written in version %d, and not %d", ErrFormat, r.version(), version)
 	case !hashed:
 		err = fmt.Errorf("%w: record: it has no hash of its input", ErrFormat)
 	}

@@ -104,31 +104,45 @@ func depthSum(id InstanceID) [sha256.Size]byte {
 type Start struct {
 	Parent Parent
 	Input  []byte // CBOR container
+	By     Doer   // who has started the outermost instance; zero: no person. Not of version 1
 }
+
+// startVersion is that of a start which says who; others are written in version 1.
+const startVersion = 2
 
 // EncodeStart gives the body of a KindStart message.
 func EncodeStart(s Start) []byte {
-	w := beginBody(1, len(s.Input)+len(s.Parent.Scope)+4*processtable.MaxName)
+	version := uint64(1)
+	if s.By != (Doer{}) {
+		version = startVersion
+	}
+	w := beginBody(version, len(s.Input)+len(s.Parent.Scope)+4*processtable.MaxName)
 	w.Key(0)
 	w.B = AppendParent(w.B, &s.Parent)
 	w.Bytes(1, s.Input)
+	w.Text(2, s.By.String())
 	return w.B
 }
 
 // DecodeStart reads the body of a KindStart message. Input is a part of data.
 func DecodeStart(data []byte) (s Start, err error) {
-	_, err = decodeBody("start", 1, data, func(f *cbor.Fields) {
+	version, err := decodeBody("start", startVersion, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
 			s.Parent = ReadParent(f.Reader)
 		case 1:
 			s.Input = f.Bytes(container.MaxEncoded)
+		case 2:
+			s.By = readDoer(f.Reader)
 		default:
 			f.Unknown()
 		}
 	})
 	if err == nil && s.Parent.Instance == uuid.Nil {
 		err = invalid("start: no parent")
+	}
+	if err == nil && (version == startVersion) != (s.By != Doer{}) {
+		err = invalid("start: version %d is that of one which says who has started it", startVersion)
 	}
 	return s, err
 }

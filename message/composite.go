@@ -17,7 +17,13 @@ type Cancel struct {
 // Begin is the body of a KindBegin message.
 type Begin struct {
 	Input []byte // CBOR container
+	// Did says, of an element of a bundle of manual activities, who did those that it asks for, as hidden connectors have
+	// brought it to the bundle (processtable.Manual). Not of version 1.
+	Did Doers
 }
+
+// beginVersion is that of a begin which says who did others; others are written in version 1.
+const beginVersion = 2
 
 // Return is the body of a KindReturn message. With Error there is no output. The rest is of what a bundle or
 // a call has begun.
@@ -42,21 +48,31 @@ func (r *Return) version() uint64 {
 
 // EncodeBegin gives the body of a KindBegin message.
 func EncodeBegin(b Begin) []byte {
-	w := beginBody(1, len(b.Input))
+	version := uint64(1)
+	if len(b.Did) > 0 {
+		version = beginVersion
+	}
+	w := beginBody(version, len(b.Input))
 	w.Bytes(0, b.Input)
+	writeDoers(&w, 1, b.Did)
 	return w.B
 }
 
 // DecodeBegin reads the body of a KindBegin message. Input is a part of data.
 func DecodeBegin(data []byte) (b Begin, err error) {
-	_, err = decodeBody("begin", 1, data, func(f *cbor.Fields) {
+	version, err := decodeBody("begin", beginVersion, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
 			b.Input = f.Bytes(container.MaxEncoded)
+		case 1:
+			b.Did = readDoers(f)
 		default:
 			f.Unknown()
 		}
 	})
+	if err == nil && (version == beginVersion) != (len(b.Did) > 0) {
+		err = fmt.Errorf("%w: begin: version %d is that of one which says who did others", ErrFormat, beginVersion)
+	}
 	return b, err
 }
 

@@ -40,14 +40,14 @@ type Reads struct {
 func Current() Reads {
 	return Reads{
 		Message: Range{1, FormatVersion},
-		Table:   Range{1, processtable.FormatVersion},
+		Table:   Range{1, processtable.NodeFormat},
 		Bodies:  bodies,
 	}
 }
 
 var bodies = Bodies{
 	KindConnector: 1, KindRecord: recordVersion, KindSnapshot: snapshotVersion, KindNotice: 1, KindMarker: markerVersion, KindTable: 1,
-	KindWord: 1, KindAnswer: 1, KindBegin: 1, KindReturn: returnVersion, KindCancel: 1, KindStart: 1, KindChunk: 1,
+	KindWord: 1, KindAnswer: 1, KindBegin: beginVersion, KindReturn: returnVersion, KindCancel: 1, KindStart: startVersion, KindChunk: 1,
 	KindEvent: 1, KindWait: 1, KindPast: 1, KindOver: 1, KindCurrent: 1,
 }
 

@@ -48,7 +48,7 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	}
 	for _, t := range a.targets {
 		if t.activity == s.Target && t.data >= 0 {
-			r := behaviour.Result{RC: s.RC, Output: output, Ending: s.Ending, Instance: s.Instance.String(), Event: s.Event}
+			r := behaviour.Result{RC: s.RC, Output: output, Ending: s.Ending, Instance: s.Instance.String(), Event: s.Event, By: s.By}
 			values, err := a.out[t.data].values(&r, s.Data, &condition.Spent{}, s.Target)
 			if err == nil {
 				m.Body, err = container.EncodeValues(values)

@@ -130,7 +130,7 @@ func (a *Activity) underWay(s *State, at *message.Snapshot) []addressee {
 func (a *Activity) begins(s *State, to addressee, input []byte) message.Message {
 	m := a.onward(s, to.target)
 	m.Kind, m.Lane, m.Scope = message.KindBegin, message.LaneData, to.scope
-	m.Body = message.EncodeBegin(message.Begin{Input: input})
+	m.Body = message.EncodeBegin(message.Begin{Input: input, Did: a.Doers(s)})
 	return m
 }
 

@@ -17,6 +17,8 @@ import (
 type composed struct {
 	begun   bool            // of a source: what began it has come
 	input   []byte          // with it
+	did     message.Doers   // with it: who did what the element asks for (R43)
+	by      message.Doer    // with it: who has started the outermost instance (R29)
 	parent  *message.Parent // with it: the activity that has begun the instance (R29)
 	returns []returned
 }
@@ -57,7 +59,7 @@ func (a *Activity) foldBegin(s *State, m message.Message) error {
 	if err != nil {
 		return refuse("begin of %s: %v", m.Scope, err)
 	}
-	next := composed{begun: true, input: begin.Input}
+	next := composed{begun: true, input: begin.Input, did: begin.Did}
 	if s.inner != nil {
 		next.returns = s.inner.returns
 	}
@@ -270,7 +272,7 @@ func (a *Activity) release(s *State, now time.Time) behaviour.Effects {
 	if err != nil {
 		return a.abandon(s, fmt.Sprintf("read the input: %v", err))
 	}
-	r := behaviour.Result{Output: input, Instance: s.Entry.Instance.String(), Started: now, Ended: now}
+	r := behaviour.Result{Output: input, Instance: s.Entry.Instance.String(), By: s.inner.by, Started: now, Ended: now}
 	if a.Slow(&r) {
 		return behaviour.Effects{Invoke: &behaviour.Invoke{Iteration: 1, Attempt: 1, Input: r.Output, Instance: r.Instance, Output: a.Output}}
 	}

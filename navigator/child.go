@@ -86,7 +86,7 @@ func (a *Activity) beginChild(s *State, r *behaviour.Result, now time.Time) beha
 			Queue: message.Queue{Process: r.Child.Process, Node: a.process.table.Node}, Instance: r.Child.Instance, Origin: a.process.table.Node,
 			Activity: processtable.Source, Kind: message.KindStart, Clock: message.Next(s.Clock), Trace: s.Trace,
 		},
-		Body: message.EncodeStart(message.Start{Parent: a.parentOf(s, &at), Input: input}),
+		Body: message.EncodeStart(message.Start{Parent: a.parentOf(s, &at), Input: input, By: a.Doers(s)[processtable.Source]}),
 	})
 	return e
 }
@@ -127,7 +127,7 @@ func (a *Activity) foldStart(s *State, m message.Message) error {
 	if err != nil {
 		return refuse("start of instance %s: %v", m.Instance, err)
 	}
-	s.inner = &composed{begun: true, input: start.Input, parent: &start.Parent}
+	s.inner = &composed{begun: true, input: start.Input, by: start.By, parent: &start.Parent}
 	s.seen(m)
 	return nil
 }

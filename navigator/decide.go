@@ -382,7 +382,7 @@ func (a *Activity) terminate(s *State, r *behaviour.Result, j *judged, o behavio
 	e.Put = append(e.Put, events...)
 	if s.begins() {
 		e.Outcome.Parent = s.inner.parent
-		e.Put = append(e.Put, a.record(s, message.Record{Started: r.Started, Input: encoded, Parent: s.inner.parent}))
+		e.Put = append(e.Put, a.record(s, message.Record{Started: r.Started, Input: encoded, Parent: s.inner.parent, By: s.inner.by}))
 	}
 	return e
 }

@@ -15,7 +15,7 @@ const noCode = -1
 
 // values are what the engine's words say of a result.
 func values(r *behaviour.Result) *condition.Values {
-	return &condition.Values{RC: r.RC, Timeout: r.TimedOut, Error: r.Failure, Instance: r.Instance, Event: r.EventName()}
+	return &condition.Values{RC: r.RC, Timeout: r.TimedOut, Error: r.Failure, Instance: r.Instance, Event: r.EventName(), By: r.By.Person}
 }
 
 // byItself says whether what had been invoked has ended by itself.

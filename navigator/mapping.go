@@ -44,7 +44,7 @@ func (a *Activity) scope() condition.Scope {
 
 // carried says whether a data connector carries a mapping's value: all, or those of the engine's words (R22).
 func carried(m *processtable.Mapping, data message.Data) bool {
-	return data != message.DataWords || m.RC || m.Word != 0 || m.OfWords
+	return data != message.DataWords || m.RC || m.Did || m.Word != 0 || m.OfWords
 }
 
 // sent are the mappings of which a data connector carries the values.
@@ -73,6 +73,8 @@ func (ms *mappings) values(r *behaviour.Result, data message.Data, spent *condit
 				return nil, fmt.Errorf("mapping of %s onto %s of %s: %w", m.Source, m.Target, to, err)
 			}
 			all = append(all, v)
+		case m.Did:
+			all = append(all, r.By.String())
 		case m.RC:
 			all = append(all, r.RC)
 		case m.Word != 0:
@@ -98,6 +100,9 @@ type setter = func(in *container.Struct, at container.Path, v container.Value)
 // assign sets what mappings bring, in their order (R5, R27).
 func assign(in *container.Struct, all []processtable.Mapping, values []container.Value, set setter) error {
 	for i, m := range all {
+		if m.Did { // it is no member (R43)
+			continue
+		}
 		if !m.Append {
 			set(in, m.To, values[i])
 		} else if err := in.Append(m.To, values[i]); err != nil {

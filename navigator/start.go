@@ -26,7 +26,7 @@ func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
 		Origin: p.table.Node,
 		Trace:  o.Trace,
 	}}
-	r := behaviour.Result{Output: o.Input, Instance: o.Instance.String(), Started: o.Now, Ended: o.Now}
+	r := behaviour.Result{Output: o.Input, Instance: o.Instance.String(), By: o.By, Started: o.Now, Ended: o.Now}
 	r.Judged = o.Judged
 	judged := source.judgement(&r)
 	if judged.reason != "" { // R24
@@ -39,7 +39,7 @@ func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
 	if !e.Ends {
 		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, e.Outcome.Reason)
 	}
-	e.Put = append(e.Put, source.record(s, message.Record{Started: o.Now, Key: o.Key, Input: input}))
+	e.Put = append(e.Put, source.record(s, message.Record{Started: o.Now, Key: o.Key, Input: input, By: o.By}))
 	return e, nil
 }
 

@@ -270,7 +270,10 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	var values []container.Value
 	if hasData {
 		var err error
-		if values, err = a.values(di, m); err != nil {
+		if values, err = a.values(di, m); err == nil {
+			err = a.checkDoer(di, values)
+		}
+		if err != nil {
 			return refuse("data from %s to %s: %v", m.Source, a.Name, err)
 		}
 	}

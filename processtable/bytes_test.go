@@ -45,7 +45,7 @@ func TestRefusalsOfContent(t *testing.T) {
 		change func(m map[any]any)
 		want   string
 	}{
-		{"newer format", func(m map[any]any) { m[key(keyFormat)] = 8 }, "format: byte 3: unknown table format 8: this node reads formats 1, 2 and 4 to 7: upgrade it, or compile with --table-format 2"},
+		{"newer format", func(m map[any]any) { m[key(keyFormat)] = 9 }, "format: byte 3: unknown table format 9: this node reads formats 1, 2 and 4 to 8: upgrade it, or compile with --table-format 2"},
 		{"format 0", func(m map[any]any) { m[key(keyFormat)] = 0 }, "format: byte 3: unknown table format 0"},
 		{"detours of format 1", func(m map[any]any) { m[key(keyDetours)] = []any{[]any{1, []any{2}, []any{2}}} }, "detours: byte 956: format 1 has no such field: it is of format 2 on"},
 		{"resolvers of format 1", func(m map[any]any) { m[key(keyResolvers)] = []any{[]any{"C", []any{1}}} }, "resolvers: byte 956: format 1 has no such field: it is of format 2 on"},
@@ -86,7 +86,7 @@ func TestRefusalsOfContent(t *testing.T) {
 		{"unknown key of a connector", func(m map[any]any) { first(activity(m, 1)[key(keyOutControl)])[key(9)] = 1 }, "activities[1]: receive: outgoing control connectors[0]: byte 438: unknown field 9"},
 		{"unknown key of incoming data", func(m map[any]any) { first(activity(m, 1)[key(keyInData)])[key(9)] = 1 }, "incoming data connectors[0]: byte 484: unknown field 9"},
 		{"unknown key of outgoing data", func(m map[any]any) { first(activity(m, 1)[key(keyOutData)])[key(9)] = 1 }, "outgoing data connectors[0]: byte 532: unknown field 9"},
-		{"unknown key of a mapping", func(m map[any]any) { first(activity(m, 2)[key(keyFeedback)])[key(11)] = 1 }, "feedback[0]: byte 795: unknown field 11"},
+		{"unknown key of a mapping", func(m map[any]any) { first(activity(m, 2)[key(keyFeedback)])[key(12)] = 1 }, "feedback[0]: byte 795: unknown field 12"},
 		{"unknown key of a start condition", func(m map[any]any) { activity(m, 1)[key(keyStart)].(map[any]any)[key(9)] = 1 }, "start condition: byte 422: unknown field 9"},
 		{"again of one", func(m map[any]any) { activity(m, 1)[key(keyAgain)] = []any{1} }, "again: byte 537: array of 1 items, expected 2"},
 		{"retry of four", func(m map[any]any) { activity(m, 1)[key(keyRetry)] = []any{1, 2, 3, 4} }, "retry: byte 553: array of 4 items, expected 3"},

@@ -24,7 +24,7 @@ const (
 var ErrFormat = errors.New("unknown table format")
 
 // knownFormats tells people which there are (HasFormat).
-const knownFormats = "1, 2 and 4 to 7"
+const knownFormats = "1, 2 and 4 to 8"
 
 // Decode reads what Encode wrote, with the definer's signature if Sign or SignFor added one, and
 // accepts nothing else; the table that it returns is whole, and a signature is of it.
@@ -95,6 +95,7 @@ var tableFields = []string{
 	keyRoster: "roster", keyStarts: "starts", keyStructures: "structures", keyConditions: "conditions",
 	keyInput: "input", keyOutput: "output", keyActivities: "activities", keyDetours: "detours", keyResolvers: "resolvers",
 	keySchedules: "schedules", keyChildren: "subprocesses", keyWorkers: "workers", keyHistory: "history",
+	keyStarters: "staff", keyAdministrator: "administrator", keyPriorities: "priority",
 }
 
 func (d *decoder) tableField(key int) {
@@ -147,6 +148,12 @@ func (d *decoder) tableField(key int) {
 	case keyHistory:
 		d.since(BundleFormat)
 		t.History = d.number(math.MaxInt32)
+	case keyStarters:
+		t.Starters = d.who(1)
+	case keyAdministrator:
+		t.Administrator = d.who(1)
+	case keyPriorities:
+		t.Priority = d.priority()
 	}
 }
 
@@ -235,7 +242,7 @@ var moreFields = []string{
 	keyChild: "process", keyIndependent: "independent",
 	keyMember: "for_each", keyParallel: "parallel", keyUntil: "until", keyFailed: "failed", keyCallNode: "at", keyCallOf: "nodes of at",
 	keyReceive: "receive", keySend: "send",
-	keyFirst: "first", keyNotify: "notices",
+	keyFirst: "first", keyNotify: "notices", keyManual: "manual", keyPriority: "priority",
 }
 
 func (d *decoder) activity() *Activity {
@@ -342,6 +349,10 @@ func (d *decoder) moreField(a *Activity, key int) {
 	case keyNotify:
 		d.since(BundleFormat)
 		a.Notify = items(d, MaxNotices, d.notice)
+	case keyManual:
+		a.Manual = d.manual()
+	case keyPriority:
+		a.Priority = d.priority()
 	}
 }
 
@@ -423,7 +434,7 @@ func (d *decoder) outData() (c OutData) {
 
 var mappingFields = []string{
 	keyRC: "_RC", keyFrom: "from", keyTo: "to", keyType: "type", keySource: "source", keyTarget: "target", keyWord: "word",
-	keyWorked: "expression", keyOfWord: "of words", keyAppend: "append",
+	keyWorked: "expression", keyOfWord: "of words", keyAppend: "append", keyDid: "did",
 }
 
 func (d *decoder) mapping() (m Mapping) {
@@ -454,6 +465,9 @@ func (d *decoder) mapping() (m Mapping) {
 		case keyAppend:
 			d.since(ModelFormat)
 			m.Append = d.Bool()
+		case keyDid:
+			d.since(PeopleFormat)
+			m.Did = d.Bool()
 		}
 	}
 	return m

@@ -1,6 +1,7 @@
 package processtable
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -33,7 +34,7 @@ const (
 	keySchedules  = 15 // from format 6 on
 	keyChildren   = 16 // from format 6 on
 	keyWorkers    = 17 // from format 7 on: list of [place, each, nodes]
-	keyHistory    = 18 // from format 7 on
+	keyHistory    = 18 // from format 7 on; those from format 8 on are in manual_codec.go
 )
 
 // Keys of an activity.
@@ -107,6 +108,7 @@ const (
 	keyWorked = 8 // from format 6 on, as the next two: index of a condition
 	keyOfWord = 9
 	keyAppend = 10
+	keyDid    = 11 // from format 8 on
 )
 
 // Keys of a moment.
@@ -200,6 +202,9 @@ func encode(t *Table) ([]byte, error) {
 		if t.Format < BundleFormat && (a.First != 0 || len(a.Notify) > 0) {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no start with the first connectors, and no notices", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
+		if t.Format < PeopleFormat && a.people() {
+			return nil, fmt.Errorf("%s: activity %s: format %d has nothing that people do, and no priorities", QueueName(t.Process, t.Node), a.Name, t.Format)
+		}
 		if t.Format < ModelFormat && a.asks() {
 			return nil, fmt.Errorf("%s: activity %s: format %d has no mappings that work out or append, and no start condition that asks how activities ended", QueueName(t.Process, t.Node), a.Name, t.Format)
 		}
@@ -211,8 +216,9 @@ func encode(t *Table) ([]byte, error) {
 		}
 		activities[i] = e.activity(a)
 	}
-	if e.err != nil {
-		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), e.err)
+	people, err := e.peopleOf(t)
+	if err = cmp.Or(e.err, err); err != nil {
+		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
 
 	m := cbor.BeginMap(nil)
@@ -251,6 +257,7 @@ func encode(t *Table) ([]byte, error) {
 		return nil, fmt.Errorf("%s: format %d keeps the history of all iterations", QueueName(t.Process, t.Node), t.Format)
 	}
 	m.Int(keyHistory, int64(t.History))
+	writeFields(&m, people)
 	if len(m.B) > MaxEncoded {
 		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(m.B)}
 	}
@@ -437,6 +444,7 @@ func (e *encoder) more(b []byte, a *Activity) []byte {
 	m.Int(keyFirst, int64(a.First))
 	list(&m, keyNotify, a.Notify, e.notice)
 	e.events(&m, a)
+	e.people(&m, a)
 	return m.B
 }
 
@@ -485,6 +493,7 @@ func (e *encoder) mappings(of *cbor.Map, key byte, name ActivityID, all []Mappin
 		}
 		m.Bool(keyOfWord, to.OfWords)
 		m.Bool(keyAppend, to.Append)
+		m.Bool(keyDid, to.Did)
 		return m.B
 	})
 }

@@ -261,7 +261,7 @@ func (a *Activity) RunsAlone() bool {
 // more says whether a row has keyMore.
 func (a *Activity) more() bool {
 	return a.Deadline != nil || a.Wait != nil || a.Continues || len(a.Cancels)+len(a.CancelledBy) > 0 || a.Child != nil || a.Independent || a.Bundle != nil || a.Call != nil ||
-		a.events() || a.First != 0 || len(a.Notify) > 0
+		a.events() || a.First != 0 || len(a.Notify) > 0 || a.Manual != nil || a.Priority != nil
 }
 
 // asks says whether a row has something of FlowMark's that only formats from 6 on have.

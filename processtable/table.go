@@ -16,18 +16,24 @@ import (
 // is inside of them in the roster, choices of the first match, and conditions out of source, version 6
 // subprocesses (N19), schedules (N23), mappings that work out what they set or append it to a list, and
 // start conditions that ask how activities ended, version 7 bundles and calls (N20, N21), events (N24), and activities at Origin. There is no version 3:
-// links have that number for tables in an envelope (EnvelopeFormat).
-const FormatVersion = 7
+// links have that number for tables in an envelope (EnvelopeFormat). Version 8 added what people do (N27), and
+// priorities (N31).
+const FormatVersion = 8
+
+// NodeFormat is the newest version of tables that nodes take, and say that they read. It is below FormatVersion
+// while the compiler knows more than nodes can do.
+const NodeFormat = 7
 
 // FlowMarkFormat is the lowest version that says all of a process whose activities are
 // FlowMark's, and outside of composites, BlockFormat the one of a process with what version 5 has,
-// ModelFormat of one with what only version 6 has, BundleFormat the same of version 7: the compiler writes the
+// ModelFormat of one with what only version 6 has, BundleFormat and PeopleFormat the same of versions 7 and 8: the compiler writes the
 // lowest that will do. From ModelFormat on a control connector's message says how its activity has ended.
 const (
 	FlowMarkFormat = 2
 	BlockFormat    = 5
 	ModelFormat    = 6
 	BundleFormat   = 7
+	PeopleFormat   = 8
 )
 
 // HasFormat says whether there is a version of the table format, and this code knows it.
@@ -118,6 +124,12 @@ type Table struct {
 	Workers    []Worker    // of the calls of the process, at all nodes, in the roster's order; from format 7 on
 	History    int         // of each loop the iterations of which the audit is kept; 0: all. From format 7 on
 
+	// Starters may start instances, besides operators; nil: only these. Administrator is whom the process's node tells when
+	// nobody may do a manual activity, and who may transfer it; nil: operators. Neither reads data or asks for
+	// doers. Priority is that of activities which have none of their own; nil: DefaultPriority. From format 8 on.
+	Starters, Administrator *Who
+	Priority                *Priority // over the process's input
+
 	// Definer is who signed the encoded form; nil: nobody. Terms are his, if the signature is
 	// of version 2. Encode leaves both out, Sign and SignFor add them.
 	Definer ed25519.PublicKey
@@ -199,6 +211,8 @@ const (
 
 	KindReceive Kind = 10 // terminates with an event that it takes (N24); from format 7 on
 	KindSend    Kind = 11 // terminates at once, as an empty one, and sends an event (N24); from format 7 on
+
+	KindManual Kind = 12 // its work is done by a person (N27); from format 8 on
 )
 
 // Activity is one row of a process table: paper §3.2, the list of what an entry has.
@@ -263,6 +277,9 @@ type Activity struct {
 	// Notify are programs that run beside the work, once each or again and again, which nobody waits for: those of
 	// sink, of the process, over its input and at the origin (N23). From format 7 on.
 	Notify []Notice
+	// Manual is what one of KindManual has, Priority the activity's own; nil: the process's. From format 8 on.
+	Manual   *Manual
+	Priority *Priority
 	// RCContinue: on_rc: continue is written, so also an HTTP status that would be a
 	// failed attempt is data (P3).
 	RCContinue bool
@@ -358,6 +375,12 @@ func (a *Activity) Words() condition.Words {
 	var words condition.Words
 	if a.Kind == KindSource {
 		words |= condition.WordInstance
+		if len(a.Path) == 0 {
+			words |= condition.WordBy
+		}
+	}
+	if a.Kind == KindManual {
+		words |= condition.WordBy
 	}
 	if a.Deadline != nil || a.Begun() { // a call has the deadline of its work, which ends without that word
 		words |= condition.WordTimeout
@@ -424,6 +447,7 @@ type Mapping struct {
 	// activity did not end by itself.
 	OfWords bool
 	Append  bool // what is assigned is one more element at the end of the list that To leads to
+	Did     bool // it is a hidden connector's (Manual), and assigns nothing; from format 8 on
 	From    container.Path
 	To      container.Path
 	Type    *container.Type

@@ -34,6 +34,9 @@ func validate(t *Table) error {
 	if err := v.schedules(); err != nil {
 		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
+	if err := v.tablePeople(); err != nil {
+		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
+	}
 	if err := v.detours(); err != nil {
 		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
@@ -224,6 +227,9 @@ func (v *validator) meaning(a *Activity) error {
 	if err := v.events(a); err != nil {
 		return err
 	}
+	if err := v.people(a); err != nil {
+		return err
+	}
 	if err := checkLogic(a.Start, len(a.InControl)); err != nil {
 		return fmt.Errorf("start condition: %w", err)
 	}
@@ -335,7 +341,7 @@ func (v *validator) path(a *Activity) error {
 func (v *validator) kind(a *Activity) error {
 	added := a.Added()
 	switch {
-	case a.Kind < KindProgram || a.Kind > KindSend:
+	case a.Kind < KindProgram || a.Kind > KindManual:
 		return fmt.Errorf("kind %d is unknown", a.Kind)
 	case a.Kind == KindBlock != v.composites[a.Name] && a.Kind != KindBundle:
 		return fmt.Errorf("kind %d does not fit the roster, which says what is inside of a block", a.Kind)

@@ -128,6 +128,9 @@ func (v *validator) data(a *Activity) error {
 		if err := v.mappings(c.Mappings, v.outputOf(RowID{Name: c.From, Inside: v.inside(a)}), a.Input, c.From); err != nil {
 			return fmt.Errorf("incoming data connector from %s: %w", c.From, err)
 		}
+		if err := v.did(c.Mappings, RowID{Name: c.From, Inside: v.inside(a)}, a.Row()); err != nil {
+			return fmt.Errorf("incoming data connector from %s: %w", c.From, err)
+		}
 		if v.isLocal(RowID{Name: c.From, Inside: v.inside(a)}) && !sameMappings(v.outData[ends{v.inside(a), c.From, a.Name}], c.Mappings) {
 			return fmt.Errorf("incoming data connector from %s: %s does not have the same one to it", c.From, c.From)
 		}
@@ -140,11 +143,17 @@ func (v *validator) data(a *Activity) error {
 		if err := v.mappings(c.Mappings, a.Output, v.inputOf(RowID{Name: c.To, Inside: v.inside(a)}), a.Name); err != nil {
 			return fmt.Errorf("outgoing data connector to %s: %w", c.To, err)
 		}
+		if err := v.did(c.Mappings, a.Row(), RowID{Name: c.To, Inside: v.inside(a)}); err != nil {
+			return fmt.Errorf("outgoing data connector to %s: %w", c.To, err)
+		}
 		if v.isLocal(RowID{Name: c.To, Inside: v.inside(a)}) && !sameMappings(v.inData[ends{v.inside(a), a.Name, c.To}], c.Mappings) {
 			return fmt.Errorf("outgoing data connector to %s: %s does not have the same one from it", c.To, c.To)
 		}
 	}
 	if len(a.Feedback) > 0 {
+		if slices.ContainsFunc(a.Feedback, func(m Mapping) bool { return m.Did }) {
+			return errors.New("feedback: no hidden connector feeds back")
+		}
 		if err := v.mappings(a.Feedback, a.Output, a.Input, a.Name); err != nil {
 			return fmt.Errorf("feedback: %w", err)
 		}
@@ -192,6 +201,9 @@ func checkMapping(m Mapping, source, target *container.Type, from ActivityID) er
 	if m.Type == nil {
 		return errors.New("the type is missing")
 	}
+	if m.Did {
+		return nil // did checks it
+	}
 	if m.Expr != nil {
 		if len(m.From) != 0 || m.RC || m.Word != 0 {
 			return errors.New("an expression is worked out, and copies neither a member nor a word")
@@ -238,6 +250,6 @@ func checkEnd(t *container.Type, p container.Path, want *container.Type, appende
 
 func sameMappings(a, b []Mapping) bool {
 	return slices.EqualFunc(a, b, func(m, n Mapping) bool {
-		return m.RC == n.RC && m.Word == n.Word && m.Expr == n.Expr && m.OfWords == n.OfWords && m.Append == n.Append && m.Type == n.Type && slices.Equal(m.From, n.From) && slices.Equal(m.To, n.To)
+		return m.RC == n.RC && m.Word == n.Word && m.Expr == n.Expr && m.OfWords == n.OfWords && m.Append == n.Append && m.Did == n.Did && m.Type == n.Type && slices.Equal(m.From, n.From) && slices.Equal(m.To, n.To)
 	})
 }

@@ -81,7 +81,7 @@ func (t *Tables) Report(q Question) (Report, error) {
 		return Report{}, err
 	}
 	found = found && t.Site.Process(id) != nil // stored, and taken up: what is asked next is answered by it
-	r := Report{Found: found, Reads: cmp.Or(int(t.Reads), processtable.FormatVersion), Signed: true, Signatures: processtable.SignatureVersion, Behaviours: t.Behaviours.Names()}
+	r := Report{Found: found, Reads: cmp.Or(int(t.Reads), processtable.NodeFormat), Signed: true, Signatures: processtable.SignatureVersion, Behaviours: t.Behaviours.Names()}
 	if refused := t.refusal(id); q.Table == "" || q.Table == refused.sum {
 		r.Refused = refused.reason
 	}

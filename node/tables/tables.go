@@ -124,6 +124,9 @@ func (t *Tables) read(encoded []byte) (*processtable.Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read process table: %w", err)
 	}
+	if table.Format > processtable.NodeFormat {
+		return nil, fmt.Errorf("table of %s is of format %d, and this node takes formats up to %d: upgrade it", table.Process, table.Format, processtable.NodeFormat)
+	}
 	if table.Node != t.Self {
 		return nil, fmt.Errorf("table of %s is for node %s, this is %s", table.Process, table.Node, t.Self)
 	}
