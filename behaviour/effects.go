@@ -84,27 +84,27 @@ type Invoke struct {
 type What uint8
 
 const (
-	Nothing    What = iota
-	Terminated      // it ran, and its exit condition was TRUE
-	Skipped         // dead path
-	Stopped         // by an operator's terminate
-	Iterated        // the exit condition was FALSE
-	Failed          // a failed attempt, to be repeated
-	InError         // an operator is needed
-	Retried         // an operator's retry
-	Passed          // dead path: its connectors are resolved, and its host ends it later (R18)
-	Cancelled       // by another activity (N25)
-	Cancelling      // it is being ended, and some of what is inside of it was cancelled (N25)
-	Began           // an instance of another process was begun for it (N19)
-	Decided         // with the first connectors into it: those Counted (N14)
-	Notified        // a program has run beside the work: Reason says which, and why it failed, if it did (N23)
-	Offered         // of a work item, as those that follow (N27): people may claim it
-	Claimed         // somebody was given it
-	Released        // it is offered again
-	Transferred     // it was given to another: To
-	Saved           // its draft was changed
-	Completed       // what its output is, is settled
-	Withdrawn       // people have lost it before it was completed
+	Nothing     What = iota
+	Terminated       // it ran, and its exit condition was TRUE
+	Skipped          // dead path
+	Stopped          // by an operator's terminate
+	Iterated         // the exit condition was FALSE
+	Failed           // a failed attempt, to be repeated
+	InError          // an operator is needed
+	Retried          // an operator's retry
+	Passed           // dead path: its connectors are resolved, and its host ends it later (R18)
+	Cancelled        // by another activity (N25)
+	Cancelling       // it is being ended, and some of what is inside of it was cancelled (N25)
+	Began            // an instance of another process was begun for it (N19)
+	Decided          // with the first connectors into it: those Counted (N14)
+	Notified         // a program has run beside the work: Reason says which, and why it failed, if it did (N23)
+	Offered          // of a work item, as those that follow (N27): people may claim it
+	Claimed          // somebody was given it
+	Released         // it is offered again
+	Transferred      // it was given to another: To
+	Saved            // its draft was changed
+	Completed        // what its output is, is settled
+	Withdrawn        // people have lost it before it was completed
 )
 
 // Outcome is the line of history that a transaction writes.

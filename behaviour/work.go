@@ -15,7 +15,7 @@ type Work struct {
 	By       message.Doer // who it is, and whom he stands in for
 	To       message.Doer // of a transfer: who is to have it
 	Over     bool         // he may take it from others: an operator, or who administers the process
-	Claim    int          // the number of the claim that he saw; 0: of none in particular
+	Claim    uint64       // the number of the claim that he saw; 0: of none in particular
 	Output   []byte       // JSON of the members that save and complete change; nil: none
 	Reviewed *Result      // of complete: the result of a Review with its Judgement, made beforehand; nil: none
 }

@@ -10,14 +10,25 @@ import (
 
 	"fmqm/container"
 	"fmqm/internal/cbor"
-	"fmqm/processtable"
 )
+
+// What people want of a work item (N27). Nobody but its home is asked, and none of it is queued for another node.
+const (
+	WishClaim    Wish = "claim"    // it is to be theirs
+	WishRelease  Wish = "release"  // it is to be offered again
+	WishTransfer Wish = "transfer" // it is to be To's
+	WishSave     Wish = "save"     // Output changes its draft
+	WishComplete Wish = "complete" // its output is settled: the draft, with what Output changes
+)
+
+// OfWork are these wishes.
+var OfWork = []Wish{WishClaim, WishRelease, WishTransfer, WishSave, WishComplete}
 
 // Item is what the snapshot of a manual activity says of the work item that its iteration is (N27): it is offered, or
 // somebody has it.
 type Item struct {
 	Offered time.Time // when
-	Claim   int       // how often somebody was given it; a word may name the one that it saw
+	Claim   uint64    // how often somebody was given it; a word may name the one that it saw
 	By      Doer      // who has it; zero: it is offered
 	Claimed time.Time // since when; zero: it is offered
 	Draft   []byte    // CBOR of the output container as it was saved; nil: it was not
@@ -36,7 +47,7 @@ const (
 func appendItem(b []byte, o *Item) []byte {
 	w := cbor.BeginMap(b)
 	w.Time(itemOffered, o.Offered)
-	w.Uint(itemClaim, uint64(o.Claim))
+	w.Uint(itemClaim, o.Claim)
 	w.Text(itemBy, o.By.String())
 	w.Time(itemClaimed, o.Claimed)
 	w.Bytes(itemDraft, o.Draft)
@@ -51,7 +62,7 @@ func readItem(r *cbor.Reader) *Item {
 		case itemOffered:
 			o.Offered = f.Time()
 		case itemClaim:
-			o.Claim = int(f.Uint(math.MaxInt32))
+			o.Claim = f.Uint(math.MaxUint64)
 		case itemBy:
 			o.By = readDoer(f.Reader)
 		case itemClaimed:

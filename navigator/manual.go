@@ -9,7 +9,7 @@ import (
 	"fmqm/behaviour"
 	"fmqm/condition"
 	"fmqm/container"
-	"fmqm/internal/text"
+	lines "fmqm/internal/text"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -117,7 +117,7 @@ func (a *Activity) title(input *container.Struct) string {
 			}
 		}
 	}
-	return cutTitle(text.Line(b.String()))
+	return cutTitle(lines.Line(b.String()))
 }
 
 func cutTitle(s string) string {
@@ -166,7 +166,7 @@ func (a *Activity) work(s *State, w behaviour.Work, now time.Time) (behaviour.Ef
 		return behaviour.Effects{}, errNotOffered
 	}
 	if w.Claim != 0 && w.Claim != item.Claim {
-		return behaviour.Effects{}, fmt.Errorf("you saw claim %d of it, and it has been given to somebody %s since", w.Claim, text.Counted(item.Claim-w.Claim, "more time", "more times"))
+		return behaviour.Effects{}, fmt.Errorf("you saw claim %d of it, and it has been given to somebody %s since", w.Claim, lines.Counted(item.Claim-w.Claim, "more time", "more times"))
 	}
 	switch w.Wish {
 	case message.WishClaim:
@@ -196,8 +196,8 @@ func has(item *message.Item, who *message.Doer) error {
 	return fmt.Errorf("%s has claimed it", item.By.Person)
 }
 
-// given is an item that somebody is given.
-func given(item *message.Item, to message.Doer, now time.Time) message.Item {
+// handed is an item that somebody is given.
+func handed(item *message.Item, to message.Doer, now time.Time) message.Item {
 	next := *item
 	next.By, next.Claimed = to, now
 	next.Claim++
@@ -220,7 +220,7 @@ func (a *Activity) claim(s *State, item *message.Item, w *behaviour.Work, now ti
 	case w.By.Person:
 		return behaviour.Effects{}, nil
 	case "":
-		return a.with(s, given(item, w.By, now), behaviour.Claimed, w), nil
+		return a.with(s, handed(item, w.By, now), behaviour.Claimed, w), nil
 	}
 	return behaviour.Effects{}, has(item, &w.By)
 }
@@ -245,7 +245,7 @@ func (a *Activity) transfer(s *State, item *message.Item, w *behaviour.Work, now
 	case item.By.Person != w.By.Person && !w.Over:
 		return behaviour.Effects{}, has(item, &w.By)
 	}
-	return a.with(s, given(item, w.To, now), behaviour.Transferred, w), nil
+	return a.with(s, handed(item, w.To, now), behaviour.Transferred, w), nil
 }
 
 func (a *Activity) save(s *State, item *message.Item, w *behaviour.Work) (behaviour.Effects, error) {
@@ -299,7 +299,7 @@ func (a *Activity) completed(s *State, item *message.Item, w *behaviour.Work, no
 func (a *Activity) madeOf(s *State, item *message.Item, w *behaviour.Work, now time.Time) (*behaviour.Result, *message.Item, error) {
 	next := *item
 	if item.By == (message.Doer{}) {
-		next = given(item, w.By, now)
+		next = handed(item, w.By, now)
 	}
 	if err := has(&next, &w.By); err != nil {
 		return nil, nil, err

@@ -87,6 +87,7 @@ const (
 	gatheredBytes  = 120
 	receivedBytes  = 720 // with what it names
 	arrivedBytes   = 32
+	itemBytes      = 176
 	nameBytes      = 16 // of a name that a connector has as well
 )
 
@@ -95,6 +96,9 @@ func (s *State) Bytes() int {
 	n := stateBytes + s.bytes + len(s.control) + len(s.data) + valuesBytes*len(s.values) + keyBytes*len(s.Keys) + resolvedBytes*len(s.Consumed) + arrivedBytes*len(s.came)
 	if s.Snapshot != nil {
 		n += snapshotBytes + len(s.Snapshot.Input) + len(s.Snapshot.Output) + len(s.Snapshot.Error) + len(s.Snapshot.LastFailure) + nameBytes*(len(s.Snapshot.Counted)+len(s.Snapshot.Came))
+	}
+	if s.Snapshot != nil && s.Snapshot.Item != nil {
+		n += itemBytes + len(s.Snapshot.Item.Draft)
 	}
 	if s.dead != nil {
 		n += messageBytes + len(s.dead.Body)
@@ -180,6 +184,9 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 			return refuse("snapshot of %s: %v", a.Name, err)
 		}
 		if s.Snapshot == nil || m.Clock >= s.snapshotAt { // each replaces the one before, also where it overtook it
+			if s.Snapshot != nil && s.Snapshot.Run != snapshot.Run {
+				s.list = nil // an operator may have given it another input
+			}
 			s.Snapshot, s.snapshotAt = &snapshot, m.Clock
 			s.dropReturns()
 			s.dropElements()

@@ -80,6 +80,7 @@ var stateOf = map[behaviour.Progress]api.ActivityState{
 	behaviour.Erring:    api.ActivityInError,
 	behaviour.Absorbing: api.ActivitySkipped,
 	behaviour.Begun:     api.ActivityRunning,
+	behaviour.OnList:    api.ActivityReady,
 }
 
 func liveOf(key message.Entry, b behaviour.Behaviour, s behaviour.State, now time.Time) live {

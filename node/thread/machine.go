@@ -57,6 +57,7 @@ type Machine struct {
 	starting   map[message.InstanceID]*starting // starts under way
 	commands   map[commandKey]*word             // operators' words in the queue that were taken up
 	evaluating map[Token]*word                  // of them, those whose conditions are being evaluated
+	inquiring  map[Token]*word                  // of them, those of which is asked whether people may
 	bound      int                              // operations of one transaction (N5)
 
 	browse   browse // its token stays where it could not be read: nothing is read on
@@ -91,7 +92,7 @@ func New(c Config) *Machine {
 		coming:   map[message.Entry][]message.Message{},
 		places:   newPlaces(c.Limits.Bytes),
 		starting: map[message.InstanceID]*starting{},
-		commands: map[commandKey]*word{}, evaluating: map[Token]*word{},
+		commands: map[commandKey]*word{}, evaluating: map[Token]*word{}, inquiring: map[Token]*word{},
 		bound:  cascadeOps,
 		browse: browse{on: true},
 	}
@@ -143,6 +144,8 @@ func (m *Machine) Step(now time.Time, e Event) []Effect {
 		m.hear(&word{token: e.Word, say: e}, nil)
 	case Evaluated:
 		m.evaluated(e)
+	case Found:
+		m.inquired(e)
 	case Judge:
 		m.hear(&word{token: e.Word, say: e}, nil)
 	}

@@ -235,6 +235,7 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 func (m *Machine) forget(key message.Entry) {
 	m.acts++
 	m.lives.end(key)
+	m.unshow(key)
 	for _, g := range m.gathers {
 		g.spoil(func(asked message.Entry) bool { return asked == key })
 	}

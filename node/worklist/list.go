@@ -31,7 +31,7 @@ type Item struct {
 	Priority int
 	Offered  time.Time
 	Due      time.Time // zero: never
-	Claim    int
+	Claim    uint64
 	By       message.Doer // who has it; zero: it is offered
 	Claimed  time.Time
 	Drafted  bool
