@@ -30,6 +30,8 @@ type Error struct {
 
 	cause error // of the client's own
 	sent  bool  // the request may have reached the node
+
+	denied bool // the caller lacks a right: HTTP says it in its own way
 }
 
 func (e *Error) Error() string {

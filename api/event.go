@@ -118,7 +118,28 @@ func (s server) sendEvent(w http.ResponseWriter, r *http.Request) (a EventAnswer
 	if err := readBody(w, r, maxEvent, &req); err != nil {
 		return a, err
 	}
+	if err := s.permitEvent(r.Context(), req.Event); err != nil {
+		return a, err
+	}
 	return node.SendEvent(r.Context(), req)
+}
+
+// EventFinder is a node that says which processes of its, NAME@VERSION, send or receive an event of a name. Who has
+// rights over some processes only may send what one of those sends or receives.
+type EventFinder interface {
+	ProcessesOfEvent(name string) []string
+}
+
+// permitEvent says why the caller may not send an event, or nil.
+func (s server) permitEvent(ctx context.Context, name string) error {
+	if finder, ok := s.b.(EventFinder); ok {
+		for _, process := range finder.ProcessesOfEvent(name) {
+			if Permit(ctx, process) == nil {
+				return nil
+			}
+		}
+	}
+	return PermitNode(ctx)
 }
 
 func (s server) events(_ http.ResponseWriter, r *http.Request) (a EventsAnswer, err error) {

@@ -92,36 +92,42 @@ type Rebuilder interface {
 	Rebuild(ctx context.Context, r RebuildRequest) (RebuildAnswer, error)
 }
 
-// rebuildHandler serves b's rebuilding, if it does that.
-func rebuildHandler(b Backend, do bool) http.HandlerFunc {
-	return answer(func(w http.ResponseWriter, r *http.Request) (RebuildAnswer, error) {
-		node, ok := b.(Rebuilder)
-		if !ok {
-			return RebuildAnswer{}, Errorf(CodeRefused, "ask the daemon of a site", "this node rebuilds nothing")
+func (s server) rebuildPlan(w http.ResponseWriter, r *http.Request) (RebuildAnswer, error) {
+	return s.rebuilt(w, r, false)
+}
+
+func (s server) rebuild(w http.ResponseWriter, r *http.Request) (RebuildAnswer, error) {
+	return s.rebuilt(w, r, true)
+}
+
+// rebuilt serves the rebuilding of a node, if it does that.
+func (s server) rebuilt(w http.ResponseWriter, r *http.Request, do bool) (RebuildAnswer, error) {
+	node, ok := s.b.(Rebuilder)
+	if !ok {
+		return RebuildAnswer{}, Errorf(CodeRefused, "ask the daemon of a site", "this node rebuilds nothing")
+	}
+	q, err := query(r, "all")
+	if err != nil {
+		return RebuildAnswer{}, err
+	}
+	req := RebuildRequest{Peer: r.PathValue("peer"), Do: do, Wait: rebuildPause}
+	if v := q.Get("all"); v != "" {
+		if req.All, err = strconv.ParseBool(v); err != nil {
+			return RebuildAnswer{}, Errorf(CodeUsage, "send true or false", "all=%s is neither", v)
 		}
-		q, err := query(r, "all")
-		if err != nil {
+	}
+	if do {
+		if err := readBody(w, r, 1<<10, &nothing{}); err != nil {
 			return RebuildAnswer{}, err
 		}
-		req := RebuildRequest{Peer: r.PathValue("peer"), Do: do, Wait: rebuildPause}
-		if v := q.Get("all"); v != "" {
-			if req.All, err = strconv.ParseBool(v); err != nil {
-				return RebuildAnswer{}, Errorf(CodeUsage, "send true or false", "all=%s is neither", v)
-			}
-		}
-		if do {
-			if err := readBody(w, r, 1<<10, &nothing{}); err != nil {
-				return RebuildAnswer{}, err
-			}
-		}
-		a, err := node.Rebuild(r.Context(), req)
-		a.Rebuilds = orEmpty(a.Rebuilds)
-		for i := range a.Rebuilds {
-			b := &a.Rebuilds[i]
-			b.Lacks, b.Unknown, b.Unasked = orEmpty(b.Lacks), orEmpty(b.Unknown), orEmpty(b.Unasked)
-		}
-		return a, err
-	})
+	}
+	a, err := node.Rebuild(r.Context(), req)
+	a.Rebuilds = orEmpty(a.Rebuilds)
+	for i := range a.Rebuilds {
+		b := &a.Rebuilds[i]
+		b.Lacks, b.Unknown, b.Unasked = orEmpty(b.Lacks), orEmpty(b.Unknown), orEmpty(b.Unasked)
+	}
+	return a, err
 }
 
 // Rebuild asks the node for a plan, or, with Do, to carry it out. A repeat goes on with

@@ -57,24 +57,38 @@ type Timetable interface {
 	SaySchedule(ctx context.Context, process string, w ScheduleWord) (SchedulesAnswer, error)
 }
 
-// schedulesHandler serves b's schedules, if it has such; an empty word asks for them.
-func schedulesHandler(b Backend, word ScheduleWord) http.HandlerFunc {
-	return answer(func(w http.ResponseWriter, r *http.Request) (a SchedulesAnswer, err error) {
-		node, ok := b.(Timetable)
-		if !ok {
-			return a, Errorf(CodeRefused, "ask the daemon of a site", "this node has no schedules")
+func (s server) schedules(w http.ResponseWriter, r *http.Request) (SchedulesAnswer, error) {
+	return s.scheduled(w, r, "")
+}
+
+func (s server) suspendSchedule(w http.ResponseWriter, r *http.Request) (SchedulesAnswer, error) {
+	return s.scheduled(w, r, ScheduleSuspend)
+}
+
+func (s server) resumeSchedule(w http.ResponseWriter, r *http.Request) (SchedulesAnswer, error) {
+	return s.scheduled(w, r, ScheduleResume)
+}
+
+func (s server) runSchedule(w http.ResponseWriter, r *http.Request) (SchedulesAnswer, error) {
+	return s.scheduled(w, r, ScheduleRun)
+}
+
+// scheduled serves the schedules of a node, if it has such; an empty word asks for them.
+func (s server) scheduled(w http.ResponseWriter, r *http.Request, word ScheduleWord) (a SchedulesAnswer, err error) {
+	node, ok := s.b.(Timetable)
+	if !ok {
+		return a, Errorf(CodeRefused, "ask the daemon of a site", "this node has no schedules")
+	}
+	if word == "" {
+		a, err = node.Schedules(r.Context())
+	} else {
+		if err := readBody(w, r, 1<<10, &nothing{}); err != nil {
+			return a, err
 		}
-		if word == "" {
-			a, err = node.Schedules(r.Context())
-		} else {
-			if err := readBody(w, r, 1<<10, &nothing{}); err != nil {
-				return a, err
-			}
-			a, err = node.SaySchedule(r.Context(), r.PathValue("process"), word)
-		}
-		a.Schedules = orEmpty(a.Schedules)
-		return a, err
-	})
+		a, err = node.SaySchedule(r.Context(), r.PathValue("process"), word)
+	}
+	a.Schedules = orEmpty(a.Schedules)
+	return a, err
 }
 
 // Schedules says by which schedules the node starts instances.

@@ -32,44 +32,6 @@ var (
 // MaxWait is the longest that one request waits for an instance.
 const MaxWait = time.Minute
 
-// Handler serves the API of a node.
-func Handler(b Backend) http.Handler {
-	s := server{b}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/instances", answer(s.start))
-	mux.HandleFunc("GET /v1/instances", answer(s.list))
-	mux.HandleFunc("GET /v1/instances/{id}", answer(s.status))
-	mux.HandleFunc("GET /v1/instances/{id}/history", answer(s.history))
-	mux.HandleFunc("GET /v1/instances/{id}/watch", s.watch)
-	mux.HandleFunc("GET /v1/instances/{id}/why", answer(s.why))
-	mux.HandleFunc("POST /v1/instances/{id}/retry", answer(s.retry))
-	mux.HandleFunc("POST /v1/instances/{id}/terminate", answer(s.terminate))
-	mux.HandleFunc("GET /v1/dead", answer(s.refused))
-	mux.HandleFunc("GET /v1/dead/{number}", answer(s.refusedMessage))
-	mux.HandleFunc("POST /v1/dead/{number}/retry", answer(s.retryRefused))
-	mux.HandleFunc("POST /v1/dead/{number}/drop", answer(s.dropRefused))
-	mux.HandleFunc("GET /v1/links", answer(s.links))
-	mux.HandleFunc("POST /v1/links/{peer}/retry", answer(s.retryLink))
-	mux.HandleFunc("GET /v1/nodes", answer(s.nodes))
-	mux.HandleFunc("GET /v1/definitions", answer(s.definitions))
-	mux.HandleFunc("GET /v1/rebuild/{peer}", rebuildHandler(b, false))
-	mux.HandleFunc("POST /v1/rebuild/{peer}", rebuildHandler(b, true))
-	mux.HandleFunc("GET /v1/schedules", schedulesHandler(b, ""))
-	mux.HandleFunc("POST /v1/schedules/{process}/suspend", schedulesHandler(b, ScheduleSuspend))
-	mux.HandleFunc("POST /v1/schedules/{process}/resume", schedulesHandler(b, ScheduleResume))
-	mux.HandleFunc("POST /v1/schedules/{process}/run", schedulesHandler(b, ScheduleRun))
-	mux.HandleFunc("POST /v1/events", answer(s.sendEvent))
-	mux.HandleFunc("GET /v1/events", answer(s.events))
-	mux.HandleFunc("GET /v1/events/{id}", answer(s.event))
-	mux.HandleFunc("POST /v1/events/{id}/drop", answer(s.dropEvent))
-	mux.HandleFunc("POST /v1/upload", answer(s.upload))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, http.StatusNotFound, Errorf(CodeUsage, "see the documentation of the API; the node may be of another version than its caller",
-			"a node has no request %s %s", r.Method, r.URL.Path))
-	})
-	return RefuseBrowsers(mux)
-}
-
 // RefuseBrowsers keeps web pages, which a browser would let send requests to this
 // machine, from what it guards: the API, health and metrics.
 func RefuseBrowsers(next http.Handler) http.Handler {
@@ -107,19 +69,6 @@ func OwnHost(next http.Handler, listen string) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// answer makes a handler of what gives one answer or an error.
-func answer[A any](ask func(http.ResponseWriter, *http.Request) (A, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		a, err := ask(w, r)
-		if err != nil {
-			e := asError(err)
-			writeError(w, e.Code.httpStatus(), e)
-			return
-		}
-		writeJSON(w, http.StatusOK, a)
-	}
 }
 
 // asError gives err as the caller gets it.
@@ -207,6 +156,9 @@ func (s server) start(w http.ResponseWriter, r *http.Request) (Status, error) {
 	}
 	if isNull(req.Input) {
 		req.Input = nil
+	}
+	if err := Permit(r.Context(), req.Process); err != nil {
+		return Status{}, err
 	}
 	st, err := s.b.Start(r.Context(), req)
 	return st.whole(), err
@@ -402,6 +354,11 @@ func (s server) upload(w http.ResponseWriter, r *http.Request) (UploadAnswer, er
 		if sum := sha256.Sum256(t.Table); hex.EncodeToString(sum[:]) != t.SHA256 {
 			return UploadAnswer{}, Errorf(CodeUsage, "send it again; sha256 is of the bytes of the table, in 64 lower-case hexadecimal digits",
 				"tables[%d]: the table of %s for node %s does not have the sha256 that is given", i, t.Process, t.Node)
+		}
+	}
+	for _, t := range req.Tables {
+		if err := Permit(r.Context(), t.Process); err != nil {
+			return UploadAnswer{}, err
 		}
 	}
 	a, err := s.b.Upload(r.Context(), req)

@@ -1,0 +1,194 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// Subject says over which processes a caller needs the right of a request.
+type Subject int
+
+const (
+	// OfNode: over all: what is asked for is of the node itself.
+	OfNode Subject = iota
+	// OfSeveral: over any. The node shows and does only what the caller may (Caller.Sees, Permit).
+	OfSeveral
+	// OfInstance: over the process of the instance {id}.
+	OfInstance
+	// OfProcess: over {process}.
+	OfProcess
+	// OfMessage: over the process of the refused message {number}.
+	OfMessage
+	// OfBody: over those that the body names: whoever reads it calls Permit.
+	OfBody
+)
+
+// Request is a row of the table of all that a node is asked.
+type Request struct {
+	Pattern string // method and path, as http.ServeMux has them
+	Right   Right  // that it needs
+	Of      Subject
+	Changes bool // something; the log of the node has who did it
+	serve   func(server, http.ResponseWriter, *http.Request)
+}
+
+// requests is the table: Handler serves each row, and nothing else (N28). Each pattern stands in doc.go too.
+var requests = []Request{
+	{"POST /v1/instances", RightClerk, OfBody, true, gives(server.start)},
+	{"GET /v1/instances", RightViewer, OfSeveral, false, gives(server.list)},
+	{"GET /v1/instances/{id}", RightViewer, OfInstance, false, gives(server.status)},
+	{"GET /v1/instances/{id}/history", RightViewer, OfInstance, false, gives(server.history)},
+	{"GET /v1/instances/{id}/watch", RightViewer, OfInstance, false, server.watch},
+	{"GET /v1/instances/{id}/why", RightViewer, OfInstance, false, gives(server.why)},
+	{"POST /v1/instances/{id}/retry", RightOperator, OfInstance, true, gives(server.retry)},
+	{"POST /v1/instances/{id}/terminate", RightOperator, OfInstance, true, gives(server.terminate)},
+	{"GET /v1/dead", RightViewer, OfSeveral, false, gives(server.refused)},
+	{"GET /v1/dead/{number}", RightViewer, OfMessage, false, gives(server.refusedMessage)},
+	{"POST /v1/dead/{number}/retry", RightOperator, OfMessage, true, gives(server.retryRefused)},
+	{"POST /v1/dead/{number}/drop", RightOperator, OfMessage, true, gives(server.dropRefused)},
+	{"GET /v1/links", RightViewer, OfSeveral, false, gives(server.links)},
+	{"POST /v1/links/{peer}/retry", RightAdmin, OfNode, true, gives(server.retryLink)},
+	{"GET /v1/nodes", RightViewer, OfSeveral, false, gives(server.nodes)},
+	{"GET /v1/definitions", RightViewer, OfSeveral, false, gives(server.definitions)},
+	{"GET /v1/rebuild/{peer}", RightAdmin, OfNode, false, gives(server.rebuildPlan)},
+	{"POST /v1/rebuild/{peer}", RightAdmin, OfNode, true, gives(server.rebuild)},
+	{"GET /v1/schedules", RightViewer, OfSeveral, false, gives(server.schedules)},
+	{"POST /v1/schedules/{process}/suspend", RightOperator, OfProcess, true, gives(server.suspendSchedule)},
+	{"POST /v1/schedules/{process}/resume", RightOperator, OfProcess, true, gives(server.resumeSchedule)},
+	{"POST /v1/schedules/{process}/run", RightOperator, OfProcess, true, gives(server.runSchedule)},
+	{"POST /v1/events", RightClerk, OfBody, true, gives(server.sendEvent)},
+	{"GET /v1/events", RightViewer, OfSeveral, false, gives(server.events)},
+	{"GET /v1/events/{id}", RightViewer, OfSeveral, false, gives(server.event)},
+	{"POST /v1/events/{id}/drop", RightOperator, OfSeveral, true, gives(server.dropEvent)},
+	{"POST /v1/upload", RightDefiner, OfBody, true, gives(server.upload)},
+}
+
+// Requests gives the table of all that Handler serves.
+func Requests() []Request { return append([]Request(nil), requests...) }
+
+// gives makes a handler of what gives one answer or an error.
+func gives[A any](ask func(server, http.ResponseWriter, *http.Request) (A, error)) func(server, http.ResponseWriter, *http.Request) {
+	return func(s server, w http.ResponseWriter, r *http.Request) {
+		a, err := ask(s, w, r)
+		if err != nil {
+			writeRefusal(w, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, a)
+	}
+}
+
+// writeRefusal answers with an error: who lacks a right is told so as HTTP says it.
+func writeRefusal(w http.ResponseWriter, err error) {
+	e := asError(err)
+	status := e.Code.httpStatus()
+	if e.denied {
+		status = http.StatusForbidden
+	}
+	writeError(w, status, e)
+}
+
+// Handler serves the API of a node: the rows of the table, each to whom has its right.
+func Handler(b Backend) http.Handler {
+	s := server{b}
+	mux := http.NewServeMux()
+	for _, row := range requests {
+		mux.HandleFunc(row.Pattern, func(w http.ResponseWriter, r *http.Request) {
+			r = r.WithContext(context.WithValue(r.Context(), requestKey{}, row))
+			if err := row.permit(b, r); err != nil {
+				writeRefusal(w, err)
+				return
+			}
+			row.serve(s, w, r)
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, http.StatusNotFound, Errorf(CodeUsage, "see the documentation of the API; the node may be of another version than its caller",
+			"a node has no request %s %s", r.Method, r.URL.Path))
+	})
+	return RefuseBrowsers(mux)
+}
+
+// requestKey is under what the context of a request has its row of the table.
+type requestKey struct{}
+
+// Permit says why the caller of a request may not make it about a process, NAME or NAME@VERSION, or nil. It is for who
+// reads the body, or finds the process, of a request whose path does not say it; outside of a request nothing is refused.
+func Permit(ctx context.Context, process string) error {
+	row, ok := ctx.Value(requestKey{}).(Request)
+	if c := CallerOf(ctx); ok && !c.May(row.Right, process) {
+		return denied(c.refuse(row.Right, process))
+	}
+	return nil
+}
+
+// PermitNode is Permit about the node itself, or what may be of any process.
+func PermitNode(ctx context.Context) error {
+	row, ok := ctx.Value(requestKey{}).(Request)
+	if c := CallerOf(ctx); ok && !c.MayAll(row.Right) {
+		return denied(c.refuse(row.Right, ""))
+	}
+	return nil
+}
+
+func denied(e *Error) *Error {
+	e.denied = true
+	return e
+}
+
+// ProcessFinder is a backend that says of which process, NAME@VERSION, an instance is: an error if it does not know.
+// Who has rights over some processes only is answered by a backend that does.
+type ProcessFinder interface {
+	ProcessOf(ctx context.Context, id InstanceID) (string, error)
+}
+
+// permit says why the caller may not make a request, or nil. What he may not see is not there for him.
+func (q *Request) permit(b Backend, r *http.Request) error {
+	c := CallerOf(r.Context())
+	switch {
+	case c.MayAll(q.Right):
+		return nil
+	case q.Of == OfNode:
+		return denied(c.refuse(q.Right, ""))
+	case !c.MaySome(RightViewer), q.Of == OfSeveral && !c.MaySome(q.Right), q.Of == OfBody && !c.MaySome(q.Right):
+		return denied(c.refuse(q.Right, ""))
+	case q.Of == OfSeveral, q.Of == OfBody:
+		return nil
+	}
+	process, err := q.process(b, r)
+	if err != nil {
+		return err
+	}
+	if !c.May(q.Right, process) {
+		return denied(c.refuse(q.Right, process))
+	}
+	return nil
+}
+
+// process gives the process that a request is about, as its path says it. What the caller may not see is not found.
+func (q *Request) process(b Backend, r *http.Request) (string, error) {
+	switch q.Of {
+	case OfProcess:
+		return r.PathValue("process"), nil // whether there is one, who has no right over it is not told
+	case OfInstance:
+		id, err := pathInstance(r)
+		if err != nil {
+			return "", err
+		}
+		finder, ok := b.(ProcessFinder)
+		if !ok {
+			return "", errors.New("this node cannot say of which process an instance is")
+		}
+		return finder.ProcessOf(r.Context(), id)
+	case OfMessage:
+		n, err := pathNumber(r)
+		if err != nil {
+			return "", err
+		}
+		m, err := b.RefusedMessage(r.Context(), n)
+		return m.Process, err
+	case OfNode, OfSeveral, OfBody:
+	}
+	return "", nil
+}
