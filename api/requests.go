@@ -61,6 +61,13 @@ var requests = []Request{
 	{"GET /v1/events", RightViewer, OfSeveral, false, gives(server.events)},
 	{"GET /v1/events/{id}", RightViewer, OfSeveral, false, gives(server.event)},
 	{"POST /v1/events/{id}/drop", RightOperator, OfSeveral, true, gives(server.dropEvent)},
+	{"GET /v1/work", RightClerk, OfSeveral, false, gives(server.work)},
+	{"GET /v1/work/{item}", RightClerk, OfSeveral, false, gives(server.workItem)},
+	{"POST /v1/work/{item}/claim", RightClerk, OfSeveral, true, gives(workWord(WorkClaim))},
+	{"POST /v1/work/{item}/release", RightClerk, OfSeveral, true, gives(workWord(WorkRelease))},
+	{"POST /v1/work/{item}/transfer", RightClerk, OfSeveral, true, gives(workWord(WorkTransfer))},
+	{"POST /v1/work/{item}/save", RightClerk, OfSeveral, true, gives(workWord(WorkSave))},
+	{"POST /v1/work/{item}/complete", RightClerk, OfSeveral, true, gives(workWord(WorkComplete))},
 	{"POST /v1/upload", RightDefiner, OfBody, true, gives(server.upload)},
 }
 
