@@ -174,11 +174,12 @@ func TestFormats(t *testing.T) {
 		code    []string
 	}{
 		{"Kinds of types", number, constants(t, "container/type.go", "Bool", "List")},
-		{"Table", number, constants(t, table, "keyFormat", "keyHistory")},
+		{"Table", number, constants(t, table, "keyFormat", "keyPriorities")},
 		{"Schedule", number, constants(t, "processtable/schedule.go", "keyCron", "keyOverlap")},
 		{"Activity", number, constants(t, table, "keyName", "keyMore")},
 		{"Connector", number, constants(t, table, "keyEnd", "keyMappings")},
-		{"Mapping", number, constants(t, table, "keyRC", "keyAppend")},
+		{"Mapping", number, constants(t, table, "keyRC", "keyDid")},
+		{"Staff expression", number, constants(t, "processtable/manual_codec.go", "keyWhoIs", "keyWhoActivity")},
 		{"Start condition", number, constants(t, table, "keyOp", "keyArgs")},
 		{"Condition", number, constants(t, table, "keyText", "keyReads")},
 		{"Structure and member", number, constants(t, "processtable/types.go", "keyStructureName", "keyDefault")},
@@ -216,7 +217,7 @@ func TestFormats(t *testing.T) {
 // The small enumerations stand in a line: each number of them is named.
 func TestEnumerations(t *testing.T) {
 	for _, tc := range []struct{ heading, row, file, first, last string }{
-		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindSend"},
+		{"Activity", "kind", "processtable/table.go", "KindProgram", "KindManual"},
 		{"Start condition", "operator", "condition/logic.go", "LogicVar", "LogicFailed"},
 		{"Header", "control", "message/message.go", "Unresolved", "TrueFailed"},
 		{"Header", "data", "message/message.go", "DataNone", "DataWords"},
@@ -236,7 +237,7 @@ func TestEnumerations(t *testing.T) {
 
 // The page is about the versions that this code writes, and says its limits.
 func TestVersionsAndLimits(t *testing.T) {
-	if v := []int{processtable.FormatVersion, message.FormatVersion, frame.MaxVersion, seal.Version}; !slices.Equal(v, []int{7, 4, 3, 2}) {
+	if v := []int{processtable.FormatVersion, message.FormatVersion, frame.MaxVersion, seal.Version}; !slices.Equal(v, []int{8, 4, 3, 2}) {
 		t.Errorf("the code writes versions %v: describe them in formats.md, beside version 1, which stays", v)
 	}
 	for heading, want := range map[string][]string{

@@ -117,7 +117,16 @@ func messages() map[string]kept {
 	called := message.Snapshot{Iteration: 1, Started: at, Begun: true, At: "s08"}
 	first := message.Snapshot{Iteration: 1, Input: []byte{0x81, 3}, Counted: []processtable.ActivityID{"south", "rate"}, Came: []processtable.ActivityID{"north"}}
 	noticed := message.Snapshot{Iteration: 2, Due: at, Input: []byte{0x81, 3}, Deadline: at.Add(time.Hour), Notices: true, Every: 30 * time.Minute}
+	person, asked, stands := record, beginning(), starting()
+	person.Parent, person.By = &of, message.Doer{Person: "ann@ward", For: "carl@ward"}
+	who := message.Begin{Input: []byte{0x81, 3}, Did: message.Doers{"take": {Person: "ann@ward"}, "assess": person.By}}
+	asked.Body = message.EncodeBegin(who)
+	startedBy := message.Start{Parent: of, Input: []byte{0x81, 3}, By: message.Doer{Person: "b.o_b-2@office"}}
+	stands.Body = message.EncodeStart(startedBy)
 	all := map[string]kept{
+		"record 3":             {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(person)}, person},
+		"begin 2":              {asked, who},
+		"start 2":              {stands, startedBy},
 		"snapshot 5, event":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(received)}, received},
 		"snapshot 5, notice":   {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(noticed)}, noticed},
 		"snapshot 5, first":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(first)}, first},

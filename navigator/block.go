@@ -17,7 +17,7 @@ import (
 type composed struct {
 	begun   bool            // of a source: what began it has come
 	input   []byte          // with it
-	did     message.Doers   // with it: who did what the element asks for (R43)
+	did     message.Doers   // with it: who did what the element asks for (R42)
 	by      message.Doer    // with it: who has started the outermost instance (R29)
 	parent  *message.Parent // with it: the activity that has begun the instance (R29)
 	returns []returned

@@ -167,4 +167,7 @@
 //	     around it was cancelled (R23), tells a node that has lost its store: that it is dead, and so, of one
 //	     that was passed around, before it ends; and of the work of a call, that it was cancelled: then the call
 //	     waits for its deadline, and is in error if it has none. (N14, S4)
+//	R42  Who did an activity, and whom that person stood in for, is the last value of a hidden connector (processtable.Manual): it sets no
+//	     member. It comes with all values and with those of words, so that nobody is known of what was skipped. An
+//	     element of a bundle has it from its begin, and a subprocess gives its child who has started its own instance. (N27)
 package navigator

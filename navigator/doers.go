@@ -13,7 +13,7 @@ func tells(d *processtable.InData) bool {
 	return len(d.Mappings) > 0 && d.Mappings[len(d.Mappings)-1].Did
 }
 
-// checkDoer says why what a hidden connector brings cannot be who did its source (R43).
+// checkDoer says why what a hidden connector brings cannot be who did its source (R42).
 func (a *Activity) checkDoer(connector int, values []container.Value) error {
 	if !tells(&a.InData[connector]) || len(values) == 0 {
 		return nil
@@ -24,7 +24,7 @@ func (a *Activity) checkDoer(connector int, values []container.Value) error {
 }
 
 // Doers are who did the activities that this one asks for, as hidden connectors, or the begin of an element, have brought it
-// (R43): without those that were skipped, or that nobody did. Its map is not shared.
+// (R42): without those that were skipped, or that nobody did. Its map is not shared.
 func (a *Activity) Doers(s *State) message.Doers {
 	if a.Begun() {
 		if s.inner == nil {

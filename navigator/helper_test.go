@@ -79,7 +79,7 @@ func (m *model) add(name processtable.ActivityID, kind processtable.Kind) {
 	case processtable.KindSink:
 		row.Output = container.Empty
 	case processtable.KindEmpty, processtable.KindBlock, processtable.KindWait, processtable.KindProcess,
-		processtable.KindBundle, processtable.KindCall, processtable.KindReceive, processtable.KindSend:
+		processtable.KindBundle, processtable.KindCall, processtable.KindReceive, processtable.KindSend, processtable.KindManual:
 	}
 	m.rows[name] = row
 	m.table.Activities = append(m.table.Activities, row)

@@ -100,7 +100,7 @@ type setter = func(in *container.Struct, at container.Path, v container.Value)
 // assign sets what mappings bring, in their order (R5, R27).
 func assign(in *container.Struct, all []processtable.Mapping, values []container.Value, set setter) error {
 	for i, m := range all {
-		if m.Did { // it is no member (R43)
+		if m.Did { // it is no member (R42)
 			continue
 		}
 		if !m.Append {

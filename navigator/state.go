@@ -78,8 +78,8 @@ const (
 	valuesBytes    = 24 // of a data connector, without what they hold
 	snapshotBytes  = 432
 	messageBytes   = 264
-	recordBytes    = 128
-	composedBytes  = 64
+	recordBytes    = 160
+	composedBytes  = 104
 	returnedBytes  = 112
 	cancelledBytes = 72
 	parentBytes    = 152

@@ -32,6 +32,7 @@ import (
 	"fmqm/program"
 	"fmqm/queue"
 	"fmqm/queue/record"
+	"fmqm/staff"
 )
 
 // Options make a node. Name, Engine and Registry must be set.
@@ -56,6 +57,7 @@ type Options struct {
 	Disk         Disk // nil: room is never low
 	Definers     trust.Definers
 	Remote       trust.Operators // whose requests over links are taken; nil: nobody's
+	Staff        *staff.Staff    // who works here; nil: nobody
 	// Formats are what this node's links say that it reads; zero: what this program reads. Tests
 	// have a site of the version before with frame.Before.
 	Formats frame.Formats
@@ -131,6 +133,7 @@ type Node struct {
 
 	programs atomic.Pointer[program.Registry]
 	limits   atomic.Pointer[Limits]
+	staff    atomic.Pointer[staff.Staff]
 	running  context.Context // ends when programs are to end
 	kill     context.CancelFunc
 	begins   context.Context // ends when no program is to begin any more
@@ -207,6 +210,7 @@ func Open(o Options) (*Node, error) {
 	}
 	n.programs.Store(o.Registry)
 	n.limits.Store(&o.Limits)
+	n.SetStaff(o.Staff)
 	n.cleanUps.add(manager.Close)
 	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads, n.loadSchedules, n.loadEvents} { // each needs those before
 		if err := load(); err != nil {

@@ -34,7 +34,11 @@ const (
 	keySchedules  = 15 // from format 6 on
 	keyChildren   = 16 // from format 6 on
 	keyWorkers    = 17 // from format 7 on: list of [place, each, nodes]
-	keyHistory    = 18 // from format 7 on; those from format 8 on are in manual_codec.go
+	keyHistory    = 18 // from format 7 on
+
+	keyStarters      = 19 // from format 8 on, as the next two
+	keyAdministrator = 20
+	keyPriorities    = 21 // the priority of the process
 )
 
 // Keys of an activity.

@@ -16,7 +16,7 @@ const (
 	MaxTitleText = 1 << 10 // bytes of the texts of a title together, as it was written
 )
 
-// Priorities order what is ready, and worklists: 9 is first (N31).
+// Priorities order what is ready, and worklists: 9 is first.
 const (
 	MaxPriority     = 9
 	DefaultPriority = 4
@@ -89,7 +89,7 @@ type Who struct {
 	Activity ActivityID // of WhoDid and WhoManages; Source: who started the instance
 }
 
-// Priority is that of an activity, or of the process (N31).
+// Priority is that of an activity, or of the process.
 type Priority struct {
 	Fixed int                // where there is no Expr: 0 to MaxPriority
 	Expr  *condition.Checked // over the input, an int: beyond the limits it is the nearest of them

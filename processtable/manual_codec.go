@@ -11,15 +11,11 @@ import (
 	"fmqm/internal/cbor"
 )
 
-// Keys of what has people from format 8 on: of an activity's more, of a table, of a manual activity, of a term,
+// Keys of what has people from format 8 on: of an activity's more, of a manual activity, of a term,
 // of a part of a title, of a priority.
 const (
 	keyManual   = 20
 	keyPriority = 21
-
-	keyStarters      = 19
-	keyAdministrator = 20
-	keyPriorities    = 21 // the priority of the process
 
 	keyManualStaff = 1
 	keyManualTitle = 2

@@ -115,8 +115,12 @@ func TestRefusalsOfWhatPeopleDo(t *testing.T) {
 		{"whose doer does not come", func(t *Table) { assess(t).Manual.Staff.Parts[1].Activity = "approve" }, `about "approve", cannot be`},
 		{"doers that do not come", func(t *Table) { t.Activities[2].Manual.Did = append(t.Activities[2].Manual.Did, Source) }, "hidden connectors come from"},
 		{"of elements as well", func(t *Table) { t.Activities[4].Manual.Did = nil }, "cannot be"},
-		{"a hidden connector of one end", func(t *Table) { assess(t).OutData[0].Mappings = []Mapping{{Word: condition.WordBy, Type: byOf.Type, To: container.Path{1}}} }, "does not have the same one"},
-		{"a hidden one that maps", func(t *Table) { assess(t).OutData[0].Mappings = []Mapping{{Did: true, Type: byOf.Type, To: container.Path{1}}} }, "who did it is a text, once, of no member"},
+		{"a hidden connector of one end", func(t *Table) {
+			assess(t).OutData[0].Mappings = []Mapping{{Word: condition.WordBy, Type: byOf.Type, To: container.Path{1}}}
+		}, "does not have the same one"},
+		{"a hidden one that maps", func(t *Table) {
+			assess(t).OutData[0].Mappings = []Mapping{{Did: true, Type: byOf.Type, To: container.Path{1}}}
+		}, "who did it is a text, once, of no member"},
 		{"a priority of 10", func(t *Table) { assess(t).Priority.Fixed = MaxPriority + 1 }, "over the limit"},
 		{"a priority twice", func(t *Table) { t.Priority.Fixed = 3 }, "its priority is 0 to 9, or an expression"},
 	} {

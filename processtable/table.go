@@ -17,7 +17,7 @@ import (
 // subprocesses (N19), schedules (N23), mappings that work out what they set or append it to a list, and
 // start conditions that ask how activities ended, version 7 bundles and calls (N20, N21), events (N24), and activities at Origin. There is no version 3:
 // links have that number for tables in an envelope (EnvelopeFormat). Version 8 added what people do (N27), and
-// priorities (N31).
+// priorities.
 const FormatVersion = 8
 
 // NodeFormat is the newest version of tables that nodes take, and say that they read. It is below FormatVersion

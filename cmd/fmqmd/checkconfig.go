@@ -11,6 +11,7 @@ import (
 
 	"fmqm/cmd/internal/cli"
 	"fmqm/cmd/internal/daemon"
+	"fmqm/internal/text"
 	"fmqm/node/config"
 )
 
@@ -51,6 +52,9 @@ func checkConfig(c *ucli.Context) error {
 	}
 	says := fmt.Sprintf("%s: node %s, data in %s, listens on %s, %s, %s, audit %s",
 		c.Args().First(), conf.Node, conf.Data, listens, plural(len(conf.Peers), "peer"), plural(len(conf.Programs), "program"), conf.Audit)
+	if conf.Staff != nil {
+		says += ", " + text.Counted(conf.Staff.People.Len(), "person", "people")
+	}
 	if !connect {
 		_, err := fmt.Fprintln(cli.From(c).Out, says)
 		return err

@@ -59,6 +59,7 @@ type Config struct {
 	Audit           Audit
 	NoSchedules     bool // nothing is started by a schedule here
 	Events          Events
+	Staff           *Staff // nil: nobody works here
 }
 
 // Limits of sizes, in bytes.
@@ -135,7 +136,8 @@ func (c *Config) Risk() string {
 }
 
 // Private are the files and directories of the daemon that nobody else is to read or
-// write, its programs among them: the store, keys, passwords, and programs' secrets.
+// write, its programs among them: the store, keys, passwords, programs' secrets, and who may
+// do what as one of the staff.
 func (c *Config) Private() []string {
 	all := []string{c.Data}
 	add := func(file string) {
@@ -145,6 +147,9 @@ func (c *Config) Private() []string {
 	}
 	if c.Identity != nil {
 		add(c.Identity.Key)
+	}
+	if c.Staff != nil {
+		add(c.Staff.File)
 	}
 	if c.AMQP != nil {
 		add(c.AMQP.Password)
@@ -225,8 +230,9 @@ func Load(path string, env func(string) string, flags Overrides) (*Config, error
 	}
 	s.override(env, flags)
 	s.check(r, c)
+	slices.SortStableFunc(r.problems, byLine)
+	r.readStaff(c) // after them: it is another file
 	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, byLine)
 		return nil, r.problems
 	}
 	return c, nil

@@ -12,6 +12,6 @@
 //   - A password is never in the configuration, nor in what is said about it.
 //
 // Flags come before environment variables, those before the file, that before the
-// defaults. Load reads the file, and those that `definers` names; whether certificates
+// defaults. Load reads the file, and those that `definers` and `staff` name; whether certificates
 // fit is for who uses them to see. It changes nothing.
 package config

@@ -33,6 +33,7 @@ type reader struct {
 	oldSignatures          *yaml.Node
 	networkSaid            bool
 	remotes                []*yaml.Node // sites of remote_operators
+	workSocketAt           *yaml.Node   // of staff
 }
 
 func splitLines(text []byte) []string {
@@ -89,6 +90,7 @@ func (r *reader) document(text []byte, c *Config, s settings) {
 			r.bool(v, &c.OldSignatures)
 		},
 		"operators": func(_, v *yaml.Node) { r.operators(v, c) },
+		"staff":     func(k, v *yaml.Node) { r.staff(k, v, c) },
 		"events":    func(_, v *yaml.Node) { r.events(v, c) },
 		"accept":    func(_, v *yaml.Node) { r.accept(v, c) },
 

@@ -68,6 +68,7 @@ func (s settings) check(r *reader, c *Config) {
 		r.add(r.oldSignatures, "old_signatures accepts signatures that name no network, and without `network` this node accepts all", "write `network: NAME`, or remove old_signatures")
 	}
 	r.checkRemotes(c)
+	r.checkStaff(c)
 	if r.operatorsAt != nil && !r.hasIdentity {
 		r.add(r.operatorsAt, "operators are known by their certificates, and this node has no authority for them", identityRemedy(c)+", or remove operators")
 	}

@@ -28,6 +28,7 @@ import (
 	"fmqm/processtable"
 	"fmqm/program"
 	"fmqm/queue/record"
+	"fmqm/staff"
 )
 
 // Options make a daemon.
@@ -121,7 +122,7 @@ func Start(o Options) (d *Daemon, err error) {
 	options := node.Options{
 		Name: c.Node, Engine: &timed{Engine: engine, commits: d.metrics.commits}, Registry: d.registry, Log: o.Log,
 		Peers: d.links.ways.Peers, Unlisted: d.links.ways.Unlisted,
-		Limits: limits(c), Disk: engine, Definers: definers(c), Remote: remoteOperators(c), Broker: d.brokerStatus,
+		Limits: limits(c), Disk: engine, Definers: definers(c), Remote: remoteOperators(c), Staff: people(c), Broker: d.brokerStatus,
 	}
 	if o.Observe != nil {
 		options.Observe = func(r record.AuditRecord) { o.Observe(c.Node, r) }
@@ -180,6 +181,14 @@ func remoteOperators(c *config.Config) trust.Operators {
 		all = append(all, trust.Operator(o))
 	}
 	return all
+}
+
+// people are who works at the node; nil: nobody.
+func people(c *config.Config) *staff.Staff {
+	if c.Staff == nil {
+		return nil
+	}
+	return c.Staff.People
 }
 
 // health is what everybody may ask, also without a certificate.

@@ -54,6 +54,7 @@ func (d *Daemon) reload(file *config.Config) error {
 	d.links = links
 	d.Node.SetDefiners(definers(c))
 	d.Node.SetRemoteOperators(remoteOperators(c))
+	d.Node.SetStaff(people(c))
 	d.config.Store(c)
 	d.askers.keep(func(name string) bool { return mayAsk(c, name) })
 	d.registry.Close()
@@ -76,6 +77,7 @@ func carriedOver(running, file *config.Config) (*config.Config, []fixed) {
 		{"socket", running.Socket, file.Socket},
 		{"store", running.Store, file.Store},
 		{"identity", present(running.Identity != nil), present(file.Identity != nil)},
+		{"staff.socket", workSocket(running), workSocket(file)},
 		{"limits.free, stop or reserve", marks(running), marks(file)},
 	} {
 		if f.now != f.file {
@@ -89,11 +91,34 @@ func carriedOver(running, file *config.Config) (*config.Config, []fixed) {
 		// A file without an identity can have no operators: that is no word that all may ask.
 		c.Identity, c.Operators = running.Identity, running.Operators
 	}
+	c.Staff = carriedStaff(running, file)
 	if _, itself := c.Peers[c.Node]; itself { // so far it is not the node that the file names
 		c.Peers = maps.Clone(c.Peers)
 		delete(c.Peers, c.Node)
 	}
 	return &c, all
+}
+
+// carriedStaff gives the staff of a file as a running daemon can take it up: its socket is there
+// until a restart, whatever the file says, and a staff that was read as another node's is not this one's.
+func carriedStaff(running, file *config.Config) *config.Staff {
+	socket := workSocket(running)
+	switch {
+	case file.Staff != nil && running.Node != file.Node:
+		return running.Staff
+	case file.Staff != nil:
+		return &config.Staff{File: file.Staff.File, Socket: socket, People: file.Staff.People}
+	case socket != "":
+		return &config.Staff{Socket: socket}
+	}
+	return nil
+}
+
+func workSocket(c *config.Config) string {
+	if c.Staff == nil {
+		return ""
+	}
+	return c.Staff.Socket
 }
 
 func marks(c *config.Config) string {

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"fmqm/staff"
+	"fmqm/staff/file"
+)
+
+// Staff says who works at this node (N26).
+type Staff struct {
+	File   string // absolute
+	Socket string // for people of the file, by their logins; empty: there is none
+	// People is what File says, read when the configuration was.
+	People *staff.Staff
+}
+
+// staff reads where the staff is listed; who it is, readStaff reads, once the node's name is known.
+func (r *reader) staff(k, v *yaml.Node, c *Config) {
+	var s Staff
+	before := len(r.problems)
+	r.mapping(v, "staff", map[string]func(k, v *yaml.Node){
+		"file": func(_, v *yaml.Node) { r.fileName(v, &s.File) },
+		"socket": func(_, v *yaml.Node) {
+			path, ok := r.text(v)
+			if !ok {
+				return
+			}
+			if s.Socket = r.abs(path); len(s.Socket) > maxSocket {
+				r.add(v, fmt.Sprintf("the path of the socket, %s, has %d bytes; the system allows %d", s.Socket, len(s.Socket), maxSocket), "use a shorter one")
+			}
+			r.workSocketAt = v
+		},
+	})
+	if len(r.problems) > before {
+		return
+	}
+	if s.File == "" {
+		r.add(k, "staff has no file", "write staff: {file: FILE}, with the people of this node in FILE; docs/staff.md shows how")
+		return
+	}
+	c.Staff = &s
+}
+
+// checkStaff says where both sockets are one.
+func (r *reader) checkStaff(c *Config) {
+	if c.Staff != nil && c.Staff.Socket != "" && c.Staff.Socket == c.Socket {
+		r.add(r.workSocketAt, c.Socket+" is the socket of this node's operators", "give the staff's socket another name, such as work.sock: everybody on this machine may open it")
+	}
+}
+
+// readStaff reads the staff's file. Its problems have places in that file.
+func (r *reader) readStaff(c *Config) {
+	if c.Staff == nil || c.Node == "" {
+		return
+	}
+	people, err := file.Read(c.Staff.File, staff.Site{Node: c.Node, Zone: time.Local})
+	var wrong file.Problems
+	if errors.As(err, &wrong) {
+		for _, p := range wrong {
+			r.problems = append(r.problems, Problem(p))
+		}
+	}
+	c.Staff.People = people
+}
