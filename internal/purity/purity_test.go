@@ -18,7 +18,7 @@ const module = "fmqm"
 
 // pure are the pure rooms. They may import each other and no other room.
 var pure = []string{
-	"behaviour", "condition", "container", "definition", "event", "instancetable", "internal/cbor", "internal/sat", "internal/store/change", "internal/text", "interpret", "link/core", "link/frame", "link/seal", "message", "navigator", "node/thread", "node/trust", "processtable", "queue/commit", "queue/prepare", "queue/record", "schedule", "staff",
+	"behaviour", "condition", "container", "definition", "event", "instancetable", "internal/cbor", "internal/sat", "internal/store/change", "internal/text", "interpret", "link/core", "link/frame", "link/seal", "message", "navigator", "node/thread", "node/trust", "processtable", "queue/commit", "queue/prepare", "queue/record", "schedule", "staff", "staff/who",
 }
 
 // impure are packages of the standard library, with all that lies below them, that
