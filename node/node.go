@@ -28,6 +28,7 @@ import (
 	"fmqm/node/schedules"
 	"fmqm/node/tables"
 	"fmqm/node/trust"
+	"fmqm/node/work"
 	"fmqm/processtable"
 	"fmqm/program"
 	"fmqm/queue"
@@ -156,6 +157,7 @@ type Node struct {
 	retain    *retention.Retention
 	schedules *schedules.Schedules
 	postbox   *events.Events
+	desk      *work.Desk
 	// query is queryPeer; tests have their own.
 	query    func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
 	pressure *pressure
@@ -186,6 +188,7 @@ func Open(o Options) (*Node, error) {
 	n.running, n.kill = n.sched.WithCancel(context.Background())
 	n.begins, n.rest = n.sched.WithCancel(n.running)
 	n.query = n.queryPeer
+	n.desk = work.New(work.Options{Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched})
 	n.execution = execute.New(execute.Options{
 		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Log: n.log,
 		CacheEntries: o.CacheEntries, CacheBytes: o.CacheBytes, Seed: newSession(o.Random), Running: n.running, Begins: n.begins,

@@ -117,6 +117,7 @@ const (
 // Inquire asks whether people of this node may have a work item (N27); Found answers.
 type Inquire struct {
 	Token  Token
+	Entry  message.Entry
 	Item   *behaviour.Item
 	People []string // as persons, name@node
 	Over   string   // of whom it is asked whether he administers the process; empty: of nobody

@@ -80,7 +80,7 @@ func (m *Machine) isAsked(w *word, c *command, item *behaviour.Item) bool {
 	}
 	token := m.next()
 	m.inquiring[token] = w
-	m.do(Inquire{Token: token, Item: item, People: people, Over: over})
+	m.do(Inquire{Token: token, Entry: c.message.Entry(), Item: item, People: people, Over: over})
 	return false
 }
 

@@ -20,7 +20,8 @@ import (
 // Desk is where the items of a node are offered. Its methods are safe for concurrent use.
 type Desk struct {
 	Options
-	list *worklist.List
+	list        *worklist.List
+	expressions expressions
 }
 
 // Options make a Desk. All are to be set.
@@ -64,15 +65,15 @@ func (d *Desk) Show(p behaviour.Process, e *thread.Show) {
 // Counts is how many items there are, and how many of them nobody has.
 func (d *Desk) Counts() (all, offered int) { return d.list.Len() }
 
-// who is somebody who asks about items.
-type who struct {
+// asker is somebody who asks about items.
+type asker struct {
 	api.Caller
 	name     staff.Name // for whom: of this node's staff; empty: no person
 	operator bool       // he may see and do what operators may, for others too
 }
 
 // person is how histories have him; empty: he is no person of this node.
-func (d *Desk) person(w *who) string {
+func (d *Desk) person(w *asker) string {
 	if w.name == "" {
 		return ""
 	}
@@ -80,9 +81,9 @@ func (d *Desk) person(w *who) string {
 }
 
 // asks finds out who asks, and for whom.
-func (d *Desk) asks(ctx context.Context) (who, error) {
+func (d *Desk) asks(ctx context.Context) (asker, error) {
 	c := api.CallerOf(ctx)
-	w := who{Caller: c, name: staff.Name(c.Person), operator: c.MaySome(api.RightOperator)}
+	w := asker{Caller: c, name: staff.Name(c.Person), operator: c.MaySome(api.RightOperator)}
 	if c.Rights == nil && c.Person != "" { // who works here is no operator unless the configuration says so
 		w.operator = false
 	}
@@ -148,7 +149,7 @@ func (d *Desk) Work(ctx context.Context, r api.WorkRequest) (api.WorkAnswer, err
 }
 
 // sees says whether a process's items are there for somebody.
-func (d *Desk) sees(w *who, id processtable.ProcessID, all bool) bool {
+func (d *Desk) sees(w *asker, id processtable.ProcessID, all bool) bool {
 	if all {
 		return w.May(api.RightOperator, id.String())
 	}
@@ -156,7 +157,7 @@ func (d *Desk) sees(w *who, id processtable.ProcessID, all bool) bool {
 }
 
 // find gives the item whose name begins with a text, of those that somebody may see.
-func (d *Desk) find(w *who, id string) (worklist.Item, error) {
+func (d *Desk) find(w *asker, id string) (worklist.Item, error) {
 	id = strings.ToLower(id)
 	var seen []worklist.Item
 	for _, i := range d.list.Find(id) {
@@ -181,7 +182,7 @@ func (d *Desk) find(w *who, id string) (worklist.Item, error) {
 // severalShown is how many items an error names.
 const severalShown = 10
 
-func (d *Desk) nameOf(w *who) string {
+func (d *Desk) nameOf(w *asker) string {
 	if w.name != "" {
 		return d.person(w)
 	}

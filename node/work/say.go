@@ -36,8 +36,6 @@ func (d *Desk) SayWork(ctx context.Context, id string, verb api.WorkVerb, w api.
 		if o.Operator = api.OperatorOf(ctx); o.Operator == "" {
 			o.Operator = nobodyKnown
 		}
-	} else if who.operator && w.To == "" {
-		o.Operator = ""
 	}
 	switch {
 	case o.Person == "" && verb != api.WorkRelease && verb != api.WorkTransfer:
@@ -74,7 +72,7 @@ func (d *Desk) whole(name string) staff.Person {
 
 // meant is the item that somebody says something about. One that he may not have is found by its whole name: he is
 // told that he may not, and who may.
-func (d *Desk) meant(w *who, id string) (worklist.Item, error) {
+func (d *Desk) meant(w *asker, id string) (worklist.Item, error) {
 	i, err := d.find(w, id)
 	if api.CodeOf(err) != api.CodeNotFound || len(id) < message.ItemDigits {
 		return i, err
@@ -120,7 +118,7 @@ func (d *Desk) WorkItem(ctx context.Context, id string) (api.WorkShown, error) {
 	if err != nil {
 		return api.WorkShown{}, err
 	}
-	out.Eligible, out.People = d.count(item)
+	out.Eligible, out.People = d.count(p, i.Entry, item)
 	told, err := d.Site.Report(report.Question{
 		Instance: i.Entry.Instance, Process: i.Process.String(), History: true, Activity: i.Entry.Path(),
 	})

@@ -55,6 +55,8 @@ type List struct {
 	held    map[string]*run
 	people  map[string]*verdicts
 	asked   uint64 // how often somebody was
+	gone    []Item // that were taken out last: a ring
+	next    int    // of it
 }
 
 // placed is an item, and the run that it stands in.
@@ -99,11 +101,24 @@ func (l *List) Put(i Item) {
 	p.in.add(p)
 }
 
-// Remove takes an item out, if it is there.
+// keptGone is of how many items that were taken out it is known which they were.
+const keptGone = 1024
+
+// Remove takes an item out, if it is there. Of the last of those Find still tells, so that who repeats what he has
+// said learns what has come of it.
 func (l *List) Remove(k Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.remove(k)
+	p := l.items[k]
+	if p == nil {
+		return
+	}
+	if l.remove(k); len(l.gone) < keptGone {
+		l.gone = append(l.gone, p.Item)
+		return
+	}
+	l.gone[l.next] = p.Item
+	l.next = (l.next + 1) % keptGone
 }
 
 func (l *List) remove(k Key) {
@@ -150,15 +165,18 @@ func (l *List) Len() (all, offered int) {
 	return len(l.items), offered
 }
 
-// Find gives the items whose ID begins with a text, up to a limit.
-func (l *List) Find(id string, limit int) (found []Item) {
+// Find gives the items whose ID begins with a text; if there is none, those that were taken out lately.
+func (l *List) Find(id string) (found []Item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range l.items {
 		if strings.HasPrefix(p.ID, id) {
-			if found = append(found, p.Item); len(found) == limit {
-				return found
-			}
+			found = append(found, p.Item)
+		}
+	}
+	for i := 0; i < len(l.gone) && len(found) == 0; i++ {
+		if strings.HasPrefix(l.gone[i].ID, id) {
+			return []Item{l.gone[i]}
 		}
 	}
 	return found

@@ -2,6 +2,7 @@ package worklist
 
 import (
 	"slices"
+	"time"
 
 	"fmqm/processtable"
 )
@@ -16,16 +17,22 @@ type Query struct {
 	All          bool // also what others have, and what is offered to others
 	Claimed      bool // only what somebody has: he himself, or with All anybody
 	// Epoch is of the staff, and of when people are absent: what was found out in another one does not hold any more.
-	Epoch    uint64
+	Epoch    Epoch
 	Process  func(processtable.ProcessID) bool // nil: all
 	Activity processtable.ActivityID           // empty: all
 	After    *Item                             // the page begins behind it; nil: at the first
 	Limit    int                               // at most so many; above 0
 }
 
+// Epoch is a state of affairs: which staff, and up to when it stays so.
+type Epoch struct {
+	Staff any // to be compared only
+	Until time.Time
+}
+
 // verdicts are which classes are open to one person, by their numbers.
 type verdicts struct {
-	epoch uint64
+	epoch Epoch
 	used  uint64
 	may   []uint8
 }
