@@ -30,8 +30,8 @@
 //	GET  /v1/events                      ?name ?key ?waiting ?after ?limit -> EventsAnswer
 //	GET  /v1/events/{id}                                    -> KeptEvent
 //	POST /v1/events/{id}/drop            {}                -> KeptEvent
-//	GET  /v1/work                        ?all ?claimed ?process ?activity ?after ?limit -> WorkAnswer
-//	GET  /v1/work/{item}                                    -> WorkShown
+//	GET  /v1/work                        ?all ?claimed ?process ?activity ?after ?limit ?as -> WorkAnswer
+//	GET  /v1/work/{item}                 ?as               -> WorkShown
 //	POST /v1/work/{item}/claim           WorkWord          -> WorkDone
 //	POST /v1/work/{item}/release         WorkWord          -> WorkDone
 //	POST /v1/work/{item}/transfer        WorkWord          -> WorkDone

@@ -69,7 +69,7 @@ func (f *finding) Work(context.Context, api.WorkRequest) (api.WorkAnswer, error)
 	return api.WorkAnswer{}, f.note("work")
 }
 
-func (f *finding) WorkItem(context.Context, string) (api.WorkShown, error) {
+func (f *finding) WorkItem(context.Context, string, string) (api.WorkShown, error) {
 	return api.WorkShown{}, f.note("item")
 }
 

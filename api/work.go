@@ -55,6 +55,7 @@ type WorkRequest struct {
 	Process  string
 	Activity string
 	After    string // the item that ends the page before
+	As       string // a person for whom an operator asks; empty: for nobody but himself
 	Limit    int    // at most so many; 1 to MaxPage
 }
 
@@ -123,6 +124,7 @@ type WorkWord struct {
 	To     string          `json:"to,omitempty"`     // of transfer: a person of the item's node, or as "ann@ward"
 	Claim  uint64          `json:"claim,omitempty"`  // the claim that was seen; 0: whatever there is
 	Reason string          `json:"reason,omitempty"`
+	As     string          `json:"as,omitempty"`  // the person for whom an operator acts; the history has both
 	Word   uuid.UUID       `json:"word,omitzero"` // a UUIDv7: a repeat has the same one, and is answered as it was
 }
 
@@ -145,7 +147,7 @@ type Desk interface {
 	// Work gives a page of the worklist of who asks.
 	Work(ctx context.Context, r WorkRequest) (WorkAnswer, error)
 	// WorkItem gives an item by the beginning of its name; CodeNotFound: there is none that who asks may see.
-	WorkItem(ctx context.Context, item string) (WorkShown, error)
+	WorkItem(ctx context.Context, item, as string) (WorkShown, error)
 	// SayWork returns when what was said is on disk with all that follows from it: else nothing has changed.
 	SayWork(ctx context.Context, item string, verb WorkVerb, w WorkWord) (WorkDone, error)
 }
@@ -163,11 +165,11 @@ func (s server) work(_ http.ResponseWriter, r *http.Request) (a WorkAnswer, err 
 	if err != nil {
 		return a, err
 	}
-	q, err := query(r, "all", "claimed", "process", "activity", "after", "limit")
+	q, err := query(r, "all", "claimed", "process", "activity", "after", "limit", "as")
 	if err != nil {
 		return a, err
 	}
-	req := WorkRequest{Process: q.Get("process"), Activity: q.Get("activity"), After: q.Get("after")}
+	req := WorkRequest{Process: q.Get("process"), Activity: q.Get("activity"), After: q.Get("after"), As: q.Get("as")}
 	for name, to := range map[string]*bool{"all": &req.All, "claimed": &req.Claimed} {
 		switch v := q.Get(name); v {
 		case "", "false":
@@ -190,7 +192,11 @@ func (s server) workItem(_ http.ResponseWriter, r *http.Request) (a WorkShown, e
 	if err != nil {
 		return a, err
 	}
-	return node.WorkItem(r.Context(), r.PathValue("item"))
+	q, err := query(r, "as")
+	if err != nil {
+		return a, err
+	}
+	return node.WorkItem(r.Context(), r.PathValue("item"), q.Get("as"))
 }
 
 // workWord answers one verb.
@@ -211,7 +217,7 @@ func workWord(verb WorkVerb) func(server, http.ResponseWriter, *http.Request) (W
 // Work gives a page of the worklist of who asks.
 func (c *Client) Work(ctx context.Context, r WorkRequest) (WorkAnswer, error) {
 	q := url.Values{"limit": {strconv.Itoa(r.Limit)}}
-	for name, v := range map[string]string{"process": r.Process, "activity": r.Activity, "after": r.After} {
+	for name, v := range map[string]string{"process": r.Process, "activity": r.Activity, "after": r.After, "as": r.As} {
 		if v != "" {
 			q.Set(name, v)
 		}
@@ -224,9 +230,13 @@ func (c *Client) Work(ctx context.Context, r WorkRequest) (WorkAnswer, error) {
 	return ask[WorkAnswer](ctx, c, c.timeout, http.MethodGet, "/v1/work?"+q.Encode(), nil)
 }
 
-// WorkItem gives an item by the beginning of its name.
-func (c *Client) WorkItem(ctx context.Context, item string) (WorkShown, error) {
-	return ask[WorkShown](ctx, c, c.timeout, http.MethodGet, "/v1/work/"+url.PathEscape(item), nil)
+// WorkItem gives an item by the beginning of its name; as is the person for whom an operator asks, or empty.
+func (c *Client) WorkItem(ctx context.Context, item, as string) (WorkShown, error) {
+	path := "/v1/work/" + url.PathEscape(item)
+	if as != "" {
+		path += "?as=" + url.QueryEscape(as)
+	}
+	return ask[WorkShown](ctx, c, c.timeout, http.MethodGet, path, nil)
 }
 
 // SayWork says something about an item. A repeat with the same identifier changes nothing, and is answered as it was.

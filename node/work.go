@@ -5,10 +5,12 @@ import (
 
 	"fmqm/api"
 	"fmqm/behaviour"
+	"fmqm/message"
 	"fmqm/node/command"
 	"fmqm/node/report"
 	"fmqm/node/thread"
 	"fmqm/node/work"
+	"fmqm/processtable"
 	"fmqm/staff"
 )
 
@@ -25,8 +27,8 @@ func (n *Node) Work(ctx context.Context, r api.WorkRequest) (api.WorkAnswer, err
 }
 
 // WorkItem gives one item.
-func (n *Node) WorkItem(ctx context.Context, item string) (api.WorkShown, error) {
-	return told(n.desk.WorkItem(ctx, item))
+func (n *Node) WorkItem(ctx context.Context, item, as string) (api.WorkShown, error) {
+	return told(n.desk.WorkItem(ctx, item, as))
 }
 
 // SayWork lets somebody claim an item, and what else is said about one.
@@ -52,3 +54,8 @@ func (s site) Inquire(p behaviour.Process, e *thread.Inquire) thread.Found {
 
 // Show takes down how an item is.
 func (s site) Show(p behaviour.Process, e *thread.Show) { s.desk.Show(p, e) }
+
+// WaitsFor says what an item waits for.
+func (s site) WaitsFor(of processtable.ProcessID, e message.Entry) string {
+	return s.desk.WaitsFor(of, e)
+}

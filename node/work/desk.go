@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -81,8 +82,9 @@ func (d *Desk) person(w *asker) string {
 }
 
 // asks finds out who asks, and for whom.
-func (d *Desk) asks(ctx context.Context) (asker, error) {
+func (d *Desk) asks(ctx context.Context, as string) (asker, error) {
 	c := api.CallerOf(ctx)
+	c.As = cmp.Or(as, c.As)
 	w := asker{Caller: c, name: staff.Name(c.Person), operator: c.MaySome(api.RightOperator)}
 	if c.Rights == nil && c.Person != "" { // who works here is no operator unless the configuration says so
 		w.operator = false
@@ -117,7 +119,7 @@ func named(c *api.Caller) string {
 
 // Work gives a page of the worklist of who asks.
 func (d *Desk) Work(ctx context.Context, r api.WorkRequest) (api.WorkAnswer, error) {
-	w, err := d.asks(ctx)
+	w, err := d.asks(ctx, r.As)
 	switch {
 	case err != nil:
 		return api.WorkAnswer{}, err
@@ -208,4 +210,3 @@ func (d *Desk) epoch() worklist.Epoch {
 	until, _ := s.Until(now)
 	return worklist.Epoch{Staff: s, Until: until}
 }
-

@@ -21,7 +21,7 @@ var wishOf = map[api.WorkVerb]message.Wish{
 
 // SayWork lets somebody say something about an item, and waits until what follows is on disk.
 func (d *Desk) SayWork(ctx context.Context, id string, verb api.WorkVerb, w api.WorkWord) (api.WorkDone, error) {
-	who, err := d.asks(ctx)
+	who, err := d.asks(ctx, w.As)
 	if err != nil {
 		return api.WorkDone{}, err
 	}
@@ -84,8 +84,8 @@ func (d *Desk) meant(w *asker, id string) (worklist.Item, error) {
 }
 
 // WorkItem gives an item with all that a form of it needs.
-func (d *Desk) WorkItem(ctx context.Context, id string) (api.WorkShown, error) {
-	w, err := d.asks(ctx)
+func (d *Desk) WorkItem(ctx context.Context, id, as string) (api.WorkShown, error) {
+	w, err := d.asks(ctx, as)
 	if err != nil {
 		return api.WorkShown{}, err
 	}

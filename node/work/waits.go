@@ -4,8 +4,10 @@ import (
 	"fmt"
 
 	"fmqm/behaviour"
+	"fmqm/internal/text"
 	"fmqm/message"
 	"fmqm/node/worklist"
+	"fmqm/processtable"
 )
 
 // read folds what the store has of an item's entry.
@@ -28,25 +30,29 @@ func (d *Desk) read(p behaviour.Process, k worklist.Key) (behaviour.State, behav
 	return state, offering, nil
 }
 
-// WaitsFor says for people what an item that was offered waits for.
-func (d *Desk) WaitsFor(p behaviour.Process, e message.Entry, i *behaviour.Item) string {
-	id := message.ItemID(&e, i.At)
-	if i.By != (message.Doer{}) {
-		text := fmt.Sprintf("item %s: %s has claimed it", id, i.By.Person)
+// WaitsFor says for people what the item of an entry waits for.
+func (d *Desk) WaitsFor(of processtable.ProcessID, e message.Entry) string {
+	i, found := d.list.Of(worklist.Key{Process: of, Entry: e})
+	switch {
+	case !found:
+		return "its work item is about to be offered"
+	case i.By != (message.Doer{}):
+		who := fmt.Sprintf("item %s: %s has claimed it", i.ID, i.By.Person)
 		if i.By.For != "" {
-			text += ", for " + i.By.For
+			who += " for " + i.By.For
 		}
-		return text
+		return who
+	case d.Site.Staff() == nil:
+		return fmt.Sprintf("item %s: no staff here, so nobody can claim it: give `staff: {file: FILE}` in the configuration of %s, and reload it", i.ID, d.Self)
 	}
-	if d.Site.Staff() == nil {
-		return fmt.Sprintf("item %s: no staff here: nobody can claim it; give `staff: {file: FILE}` in the configuration of %s", id, d.Self)
+	n := 0
+	if r, is := i.Rule.(*rule); is {
+		if q, err := r.question(); err == nil {
+			n, _ = q.Count()
+		}
 	}
-	n, _ := d.count(p, e, i)
-	switch n {
-	case 0:
-		return fmt.Sprintf("item %s: nobody of the staff of %s may have it: change the staff, or fmqm finish it by hand", id, d.Self)
-	case 1:
-		return fmt.Sprintf("item %s is offered to 1 person", id)
+	if n == 0 {
+		return fmt.Sprintf("item %s: nobody of the staff of %s may have it: change the staff there, or fmqm finish it by hand", i.ID, d.Self)
 	}
-	return fmt.Sprintf("item %s is offered to %d people", id, n)
+	return fmt.Sprintf("item %s is offered to %s", i.ID, text.Counted(n, "person", "people"))
 }

@@ -27,7 +27,7 @@ fmqm why ` + example,
 		Commands: []*cli.Command{
 			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(),
 			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), terminateCommand(), refusedCommand(),
-			rebuildCommand(), scheduleCommand(), eventCommand(),
+			rebuildCommand(), scheduleCommand(), eventCommand(), workCommand(),
 			common.CompletionCommand("fmqm"), common.ManCommand("fmqm"),
 		},
 	}
