@@ -66,8 +66,8 @@ func (l *List) Page(q Query) (page []Item, more bool) {
 		t.take(r, &q)
 	}
 	if v := l.people[q.Person]; !q.Claimed && (q.All || v != nil) {
-		for _, c := range l.classes {
-			if q.All || c.number < len(v.may) && v.may[c.number] == may {
+		for _, c := range l.numbers {
+			if c != nil && c.open.len() > 0 && (q.All || c.number < len(v.may) && v.may[c.number] == may) {
 				t.take(&c.open, &q)
 			}
 		}
@@ -92,8 +92,8 @@ func (l *List) judge(q *Query) {
 	var open []judged
 	l.mu.Lock()
 	v := l.verdictsOf(q)
-	for _, c := range l.classes {
-		if c.number >= len(v.may) || v.may[c.number] == unknown {
+	for number, c := range l.numbers {
+		if c != nil && (number >= len(v.may) || v.may[number] == unknown) {
 			open = append(open, judged{c, mayNot})
 		}
 	}
@@ -145,16 +145,36 @@ type top struct {
 
 // take looks at the items of a run that may be among the first.
 func (t *top) take(r *run, q *Query) {
+	if len(r.sorted)+len(r.fresh) <= fewItems {
+		for _, all := range [2][]*placed{r.sorted, r.fresh} {
+			for _, p := range all {
+				if !p.gone && (q.After == nil || p.compare(q.After) > 0) {
+					t.look(p, q)
+				}
+			}
+		}
+		return
+	}
 	r.order()
 	for p := range r.from(q.After) {
-		if len(t.best) == t.limit && compare(p, t.best[0]) >= 0 {
+		if !t.look(p, q) {
 			return
 		}
-		if q.Process != nil && !q.Process(p.Process) || q.Activity != "" && p.Entry.Activity != q.Activity {
-			continue
-		}
+	}
+}
+
+// fewItems is of how many items of a run it is cheaper to look at all.
+const fewItems = 8
+
+// look takes an item if it is among the first; false: it comes behind them.
+func (t *top) look(p *placed, q *Query) bool {
+	if len(t.best) == t.limit && compare(p, t.best[0]) >= 0 {
+		return false
+	}
+	if (q.Process == nil || q.Process(p.Process)) && (q.Activity == "" || p.Entry.Activity == q.Activity) {
 		t.push(p)
 	}
+	return true
 }
 
 func (t *top) push(p *placed) {
