@@ -26,8 +26,12 @@ type Proof string
 const (
 	ProvedNot         Proof = ""            // it does not
 	ProvedSocket      Proof = "socket"      // the kernel says who has opened the connection
+	ProvedWorkSocket  Proof = "work-socket" // the same, of the socket of the staff: who comes over it is no operator by that
 	ProvedCertificate Proof = "certificate" // a certificate of an authority that the node believes
 )
+
+// AsHeader is the header of a request in which an operator says for which person he acts.
+const AsHeader = "Fmqm-As"
 
 // LocalPerson stands before the name of a person of a node's staff where names of operators are kept
 // and sent with the name of the node: Operator gives it.

@@ -36,6 +36,7 @@ type Client struct {
 	base    string
 	http    *http.Client
 	timeout time.Duration
+	as      string // for whom an operator acts; empty: for himself
 }
 
 // NewClient makes a client for http://HOST:PORT, https://HOST:PORT or unix:/PATH. It
@@ -298,6 +299,9 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 		return nil, err
 	}
 	req.Header.Set("User-Agent", "fmqm")
+	if c.as != "" {
+		req.Header.Set(AsHeader, c.as)
+	}
 	if c, ok := content.(*counted); ok {
 		req.ContentLength = c.total
 	}

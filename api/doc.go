@@ -37,6 +37,7 @@
 //	POST /v1/work/{item}/transfer        WorkWord          -> WorkDone
 //	POST /v1/work/{item}/save            WorkWord          -> WorkDone
 //	POST /v1/work/{item}/complete        WorkWord          -> WorkDone
+//	GET  /v1/whoami                                         -> WhoAmI
 //	POST /v1/upload                      UploadRequest     -> UploadAnswer
 //
 // Beside them, for who watches over nodes ([HealthHandler]):

@@ -30,7 +30,10 @@ type Request struct {
 	Right   Right  // that it needs
 	Of      Subject
 	Changes bool // something; the log of the node has who did it
-	serve   func(server, http.ResponseWriter, *http.Request)
+	// People: people of the staff may ask it as well, without the right, also over their socket; the node judges by
+	// the process and the staff.
+	People bool
+	serve  func(server, http.ResponseWriter, *http.Request)
 }
 
 // requests is the table: Handler serves each row, and nothing else (N28). Each pattern stands in doc.go too.
@@ -69,6 +72,34 @@ var requests = []Request{
 	{"POST /v1/work/{item}/save", RightClerk, OfSeveral, true, gives(workWord(WorkSave))},
 	{"POST /v1/work/{item}/complete", RightClerk, OfSeveral, true, gives(workWord(WorkComplete))},
 	{"POST /v1/upload", RightDefiner, OfBody, true, gives(server.upload)},
+	{"POST /v1/instances", RightClerk, OfBody, true, true, gives(server.start)},
+	{"GET /v1/instances", RightViewer, OfSeveral, false, false, gives(server.list)},
+	{"GET /v1/instances/{id}", RightViewer, OfInstance, false, false, gives(server.status)},
+	{"GET /v1/instances/{id}/history", RightViewer, OfInstance, false, false, gives(server.history)},
+	{"GET /v1/instances/{id}/watch", RightViewer, OfInstance, false, false, server.watch},
+	{"GET /v1/instances/{id}/why", RightViewer, OfInstance, false, false, gives(server.why)},
+	{"POST /v1/instances/{id}/retry", RightOperator, OfInstance, true, false, gives(server.retry)},
+	{"POST /v1/instances/{id}/terminate", RightOperator, OfInstance, true, false, gives(server.terminate)},
+	{"GET /v1/dead", RightViewer, OfSeveral, false, false, gives(server.refused)},
+	{"GET /v1/dead/{number}", RightViewer, OfMessage, false, false, gives(server.refusedMessage)},
+	{"POST /v1/dead/{number}/retry", RightOperator, OfMessage, true, false, gives(server.retryRefused)},
+	{"POST /v1/dead/{number}/drop", RightOperator, OfMessage, true, false, gives(server.dropRefused)},
+	{"GET /v1/links", RightViewer, OfSeveral, false, false, gives(server.links)},
+	{"POST /v1/links/{peer}/retry", RightAdmin, OfNode, true, false, gives(server.retryLink)},
+	{"GET /v1/nodes", RightViewer, OfSeveral, false, false, gives(server.nodes)},
+	{"GET /v1/definitions", RightViewer, OfSeveral, false, false, gives(server.definitions)},
+	{"GET /v1/rebuild/{peer}", RightAdmin, OfNode, false, false, gives(server.rebuildPlan)},
+	{"POST /v1/rebuild/{peer}", RightAdmin, OfNode, true, false, gives(server.rebuild)},
+	{"GET /v1/schedules", RightViewer, OfSeveral, false, false, gives(server.schedules)},
+	{"POST /v1/schedules/{process}/suspend", RightOperator, OfProcess, true, false, gives(server.suspendSchedule)},
+	{"POST /v1/schedules/{process}/resume", RightOperator, OfProcess, true, false, gives(server.resumeSchedule)},
+	{"POST /v1/schedules/{process}/run", RightOperator, OfProcess, true, false, gives(server.runSchedule)},
+	{"POST /v1/events", RightClerk, OfBody, true, false, gives(server.sendEvent)},
+	{"GET /v1/events", RightViewer, OfSeveral, false, false, gives(server.events)},
+	{"GET /v1/events/{id}", RightViewer, OfSeveral, false, false, gives(server.event)},
+	{"POST /v1/events/{id}/drop", RightOperator, OfSeveral, true, false, gives(server.dropEvent)},
+	{"GET /v1/whoami", RightNone, OfSeveral, false, true, gives(server.whoami)},
+	{"POST /v1/upload", RightDefiner, OfBody, true, false, gives(server.upload)},
 }
 
 // Requests gives the table of all that Handler serves.
@@ -139,6 +170,24 @@ func PermitNode(ctx context.Context) error {
 	return nil
 }
 
+// Denied is what a caller is told who lacks a right over the node itself.
+func Denied(c Caller, r Right) *Error { return denied(c.refuse(r, "")) }
+
+// Refuse answers a request with an error.
+func Refuse(w http.ResponseWriter, e *Error) { writeRefusal(w, e) }
+
+// Guard lets those requests through to next whose caller has a right over the node itself: it is for what is no row
+// of the table.
+func Guard(right Right, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := CallerOf(r.Context()); !c.MayAll(right) {
+			writeRefusal(w, Denied(c, right))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 func denied(e *Error) *Error {
 	e.denied = true
 	return e
@@ -154,7 +203,11 @@ type ProcessFinder interface {
 func (q *Request) permit(b Backend, r *http.Request) error {
 	c := CallerOf(r.Context())
 	switch {
-	case c.MayAll(q.Right):
+	case c.Proved == ProvedWorkSocket && c.Person == "":
+		return denied(Errorf(CodeRefused, "have it written into the file of `staff`, and reload it; operators use the other socket", "%s is not in the staff of this node", c.Name))
+	case c.Proved == ProvedWorkSocket && !q.People:
+		return denied(Errorf(CodeRefused, "use the other socket of the node (--to), or a certificate", "the socket of the staff is for people's work, for starts and for whoami"))
+	case c.MayAll(q.Right), q.People && c.Person != "":
 		return nil
 	case q.Of == OfNode:
 		return denied(c.refuse(q.Right, ""))

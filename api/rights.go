@@ -37,8 +37,8 @@ func (r Right) Includes(other Right) bool {
 
 // Grant gives rights, to whom it is not said here, over processes.
 type Grant struct {
-	Rights    []Right
-	Processes []string // names, in which * stands for any characters; nil: all, and what is of the node itself
+	Rights    []Right  `json:"roles"`
+	Processes []string `json:"processes,omitempty"` // names, in which * stands for any characters; nil: all, and what is of the node itself
 }
 
 // Over says whether the grant is about a process, NAME or NAME@VERSION.

@@ -16,7 +16,10 @@ var ErrAnswered = errors.New("another daemon answers")
 // ListenSocket listens on the Unix socket path, which its owner and group may open. A
 // socket that a daemon left behind is replaced; one that still answers is an error, and
 // so is a file that is no socket.
-func ListenSocket(path string) (net.Listener, error) {
+func ListenSocket(path string) (net.Listener, error) { return ListenSocketMode(path, 0o660) }
+
+// ListenSocketMode is ListenSocket on a socket that others may open.
+func ListenSocketMode(path string, mode fs.FileMode) (net.Listener, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -40,7 +43,7 @@ func ListenSocket(path string) (net.Listener, error) {
 		}
 		return nil, fmt.Errorf("socket: %w: let the daemon's user write in %s, or set `socket` to another path", err, filepath.Dir(path))
 	}
-	if err := os.Chmod(path, 0o660); err != nil {
+	if err := os.Chmod(path, mode); err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("socket: %w", err)
 	}

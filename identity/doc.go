@@ -1,9 +1,9 @@
 // Package identity is who a node is to its peers and to operators: certificates of a
 // small authority of the sites' own, and the TLS and signatures made with them.
 //
-// A certificate names one node or one operator in a URI, fmqm://node/NAME or
-// fmqm://operator/NAME; or a server that is neither, fmqm://server/HOST, such as a broker. A certificate of another maker that has no such URI is a node's,
-// with its common name, if it is for both ends of TLS; operators always need the URI.
+// A certificate names one node, one operator or one person in a URI, fmqm://node/NAME,
+// fmqm://operator/NAME or fmqm://person/NAME; or a server that is neither, fmqm://server/HOST, such as a broker. A certificate of another maker that has no such URI is a node's,
+// with its common name, if it is for both ends of TLS; operators and people always need the URI.
 // Host names play no part between nodes: who answers at an address has to be the node
 // that was called, wherever it is.
 //

@@ -228,6 +228,8 @@ func (i *Identity) verifyAs(role Role, chain []*x509.Certificate, usage x509.Ext
 		return believed{}, because(ErrDenied, "the certificate of %s is that of the broker, and a broker is not a site: give the broker its own, with `fmqmd pki issue --server`, and %s another one", b.Name, b.Name)
 	case b.Role == role:
 		return b, nil
+	case role == RolePerson:
+		return believed{}, because(ErrWrongName, "the certificate is for %s, and not for a person: use one that `fmqmd pki issue --person NAME` made", b.Name)
 	case role == RoleNode:
 		return believed{}, because(ErrWrongName, "the certificate is for %s, and links are for sites: use the one that `fmqmd pki issue NODE` made", b.Name)
 	}

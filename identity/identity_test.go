@@ -424,12 +424,12 @@ func TestCertificatesOfOtherMakers(t *testing.T) {
 		{"common name", x509.Certificate{Subject: pkix.Name{CommonName: "B"}, ExtKeyUsage: both}, "B"},
 		{"URI above common name", x509.Certificate{Subject: pkix.Name{CommonName: "X"}, URIs: []*url.URL{uri("fmqm://node/B")}, ExtKeyUsage: both}, "B"},
 		{"another URI beside it", x509.Certificate{URIs: []*url.URL{uri("https://b.org/x"), uri("fmqm://node/B")}, ExtKeyUsage: both}, "B"},
-		{"a person's", x509.Certificate{Subject: pkix.Name{CommonName: "B"}, ExtKeyUsage: both[:1]}, `it names neither a site nor an operator (its subject is "CN=B")`},
-		{"a machine's", x509.Certificate{Subject: pkix.Name{CommonName: "b.example.org"}, ExtKeyUsage: both}, "it names neither a site nor an operator"},
+		{"a person's", x509.Certificate{Subject: pkix.Name{CommonName: "B"}, ExtKeyUsage: both[:1]}, `it names neither a site, an operator nor a person (its subject is "CN=B")`},
+		{"a machine's", x509.Certificate{Subject: pkix.Name{CommonName: "b.example.org"}, ExtKeyUsage: both}, "it names neither a site, an operator nor a person"},
 		{"a server's", x509.Certificate{Subject: pkix.Name{CommonName: "B"}, ExtKeyUsage: both[1:]}, "is for the other end of a connection"},
 		{"two names", x509.Certificate{URIs: []*url.URL{uri("fmqm://node/B"), uri("fmqm://node/C")}, ExtKeyUsage: both}, "it names both site B and site C"},
-		{"unknown role", x509.Certificate{URIs: []*url.URL{uri("fmqm://admin/B")}, ExtKeyUsage: both}, `it names "fmqm://admin/B", which is neither a site nor an operator`},
-		{"no name", x509.Certificate{URIs: []*url.URL{uri("fmqm://node/b.c")}, ExtKeyUsage: both}, "which is neither a site nor an operator"},
+		{"unknown role", x509.Certificate{URIs: []*url.URL{uri("fmqm://admin/B")}, ExtKeyUsage: both}, `it names "fmqm://admin/B", which is neither a site, an operator nor a person`},
+		{"no name", x509.Certificate{URIs: []*url.URL{uri("fmqm://node/b.c")}, ExtKeyUsage: both}, "which is neither a site, an operator nor a person"},
 	} {
 		name, _, err := self.Verify([][]byte{m.sign(t, &tc.template)})
 		if string(name) != tc.want && (err == nil || !strings.Contains(err.Error(), tc.want)) {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -20,6 +19,7 @@ const (
 	NodeDays     = 365
 	ServerDays   = 365
 	OperatorDays = 90
+	PersonDays   = 365
 )
 
 // early is how much before it was made a certificate begins to be valid: sites' clocks differ.
@@ -98,7 +98,7 @@ func (o IssueOptions) template(authority *x509.Certificate) (*x509.Certificate, 
 		return nil, fmt.Errorf("%d days: write from 1 to %d", days, CAYears*366)
 	}
 	if days == 0 {
-		days = map[Role]int{RoleNode: NodeDays, RoleOperator: OperatorDays, RoleServer: ServerDays}[o.Name.Role]
+		days = map[Role]int{RoleNode: NodeDays, RoleOperator: OperatorDays, RolePerson: PersonDays, RoleServer: ServerDays}[o.Name.Role]
 	}
 	t := &x509.Certificate{
 		Subject: pkix.Name{CommonName: o.Name.common()}, URIs: []*url.URL{o.Name.uri()},
@@ -130,9 +130,9 @@ func (n Name) usages() []x509.ExtKeyUsage {
 // and nothing else. A server is called by its own name.
 func (n Name) hosts(said []string) (names []string, addresses []net.IP, err error) {
 	switch n.Role {
-	case RoleOperator:
+	case RoleOperator, RolePerson:
 		if len(said) > 0 {
-			return nil, nil, errors.New("an operator has no host: remove --host")
+			return nil, nil, fmt.Errorf("%s has no host: remove --host", map[Role]string{RoleOperator: "an operator", RolePerson: "a person"}[n.Role])
 		}
 	case RoleServer:
 		said = append([]string{n.Name}, said...)

@@ -159,7 +159,7 @@ func TestRenew(t *testing.T) {
 	of := func(f identity.Files) string { return f.Certificate }
 	for _, tc := range []struct{ name, file, want string }{
 		{"of another authority", of(issue(t, authority(t, ""), node("B"), noon)), "it was signed by another authority than the one in " + dir + ": renew it there"},
-		{"the authority itself", files.CA, "it names neither a site nor an operator"},
+		{"the authority itself", files.CA, "it names neither a site, an operator nor a person"},
 		{"a key", files.Key, "has no certificate"},
 	} {
 		if _, err := renew(identity.RenewOptions{File: tc.file, Now: noon, All: true}); err == nil || !strings.Contains(err.Error(), tc.want) {

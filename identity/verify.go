@@ -76,7 +76,7 @@ func (l *loaded) verify(chain []*x509.Certificate, denied *denyList, now time.Ti
 
 // requestFor is the command that asks the authority for another certificate.
 func requestFor(name Name) string {
-	flag := map[Role]string{RoleNode: "--name", RoleOperator: "--operator", RoleServer: "--server"}[name.Role]
+	flag := map[Role]string{RoleNode: "--name", RoleOperator: "--operator", RolePerson: "--person", RoleServer: "--server"}[name.Role]
 	return "fmqmd pki request " + flag + " " + name.Name
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,8 +97,14 @@ func (o *Word) By() string {
 	return OperatorAt(o.Operator, o.Site)
 }
 
-// OperatorAt says in words who has commanded something at a node.
+// LocalPerson stands before the name of a person of the staff of the node that was asked, as api.LocalPerson.
+const LocalPerson = "person:"
+
+// OperatorAt says in words who has commanded something at a node: "alice at B", or of its staff "ann@B".
 func OperatorAt(operator string, site processtable.NodeID) string {
+	if person, is := strings.CutPrefix(operator, LocalPerson); is {
+		return person + "@" + string(site)
+	}
 	return cmp.Or(operator, "an unnamed operator") + " at " + string(site)
 }
 

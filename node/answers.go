@@ -7,6 +7,7 @@ import (
 	"fmqm/api"
 	"fmqm/message"
 	"fmqm/node/answer"
+	"fmqm/node/command"
 	"fmqm/node/report"
 	"fmqm/processtable"
 )
@@ -68,23 +69,33 @@ func (n *Node) WhyOf(ctx context.Context, id api.InstanceID, r api.WhyRequest) (
 	return told(w, n.unlessStopping(err))
 }
 
+// ProcessOf says of which process an instance is that the caller may see.
+func (n *Node) ProcessOf(ctx context.Context, id api.InstanceID) (string, error) {
+	p, err := n.answers.ProcessOf(ctx, id)
+	return told(p, n.unlessStopping(err))
+}
+
 // List gives instances, newest first.
 func (n *Node) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, error) {
 	return told(n.answers.List(ctx, r))
 }
 
 // Refused lists this node's refused messages, newest first (L5).
-func (n *Node) Refused(_ context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
-	return told(n.answers.Refused(r))
+func (n *Node) Refused(ctx context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
+	return told(n.answers.Refused(ctx, r))
 }
 
 // RefusedMessage shows one refused message of this node, with its content.
-func (n *Node) RefusedMessage(_ context.Context, number uint64) (api.RefusedMessage, error) {
+func (n *Node) RefusedMessage(ctx context.Context, number uint64) (api.RefusedMessage, error) {
 	m, err := n.commands.SetAside(number)
 	if err != nil {
 		return api.RefusedMessage{}, asAPI(err)
 	}
-	return n.answers.RefusedMessage(&m), nil
+	shown := n.answers.RefusedMessage(&m)
+	if !api.CallerOf(ctx).Sees(shown.Process) {
+		return api.RefusedMessage{}, command.NotAside(number)
+	}
+	return shown, nil
 }
 
 // Nodes says how this node sees its peers.

@@ -65,7 +65,7 @@ func (n *Node) Start(ctx context.Context, r api.StartRequest) (api.Status, error
 	if err != nil {
 		return api.Status{}, err
 	}
-	if known {
+	if known && api.CallerOf(ctx).Sees(t.ID().String()) { // who may start it and see nothing is told of this node's part
 		return n.Status(ctx, r.Instance)
 	}
 	s, err := n.answers.Started(r.Instance, t.ID())
@@ -88,6 +88,9 @@ func (n *Node) Begin(ctx context.Context, r api.StartRequest) error {
 func (n *Node) begin(ctx context.Context, r api.StartRequest) (*execute.Thread, bool, error) {
 	t, err := n.startable(ctx, r)
 	if err != nil {
+		return nil, false, err
+	}
+	if err := n.mayStart(ctx, t.Process().Table()); err != nil {
 		return nil, false, err
 	}
 	input, err := decodeInput(t.Process().Table().Input, r.Input)
@@ -159,15 +162,19 @@ func (n *Node) notHere(ctx context.Context, name string, id processtable.Process
 				"%s has no table of %s; these nodes have one: %s", name, n.name, join(have))
 		}
 	}
-	return asAPI(n.unlessStopping(api.Errorf(api.CodeNotFound, n.meant(id)+"upload it with fmqm-define upload, or see fmqm-define list for what there is",
+	return asAPI(n.unlessStopping(api.Errorf(api.CodeNotFound, n.meant(ctx, id)+"upload it with fmqm-define upload, or see fmqm-define list for what there is",
 		"no table of %s at %s", name, n.name)))
 }
 
 // meant says which process of those that are here somebody may have meant; empty: none.
-func (n *Node) meant(id processtable.ProcessID) string {
+func (n *Node) meant(ctx context.Context, id processtable.ProcessID) string {
+	caller := api.CallerOf(ctx)
 	names := map[string][]string{} // the versions, as they are written
 	for _, t := range n.threads() {
 		here := t.ID()
+		if !caller.Sees(here.String()) {
+			continue
+		}
 		names[here.Name] = append(names[here.Name], here.String())
 	}
 	if versions := names[id.Name]; len(versions) > 0 {

@@ -47,7 +47,14 @@ func (n *Node) DropRefused(ctx context.Context, number uint64, r api.DropRequest
 
 // Gather asks the nodes of an instance how it stands.
 func (s site) Gather(ctx context.Context, id message.InstanceID, process string) (*report.Gathered, error) {
-	return s.answers.Gather(ctx, id, process)
+	g, err := s.answers.Gather(ctx, id, process)
+	if err == nil {
+		err = api.Permit(ctx, g.Process) // another one than the path's, where two sites tell of it
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // Judge lets the process thread of a process decide about a refused message.

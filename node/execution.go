@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -53,7 +54,7 @@ func (s site) Subprocess(c processtable.Child) (behaviour.Process, error) {
 	}
 	switch {
 	case t == nil:
-		return nil, fmt.Errorf("no table of %s at %s: %supload it with fmqm-define upload, and retry", id, s.name, s.meant(id))
+		return nil, fmt.Errorf("no table of %s at %s: %supload it with fmqm-define upload, and retry", id, s.name, s.meant(context.Background(), id))
 	case !t.Process().Table().IsStart():
 		return nil, fmt.Errorf("%s may not be started at %s, only at %s: add %s to the `starts` of a new version of %s, and retry",
 			t.ID(), s.name, join(t.Process().Table().Starts), s.name, c.Name)

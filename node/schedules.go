@@ -60,7 +60,10 @@ func (t timetable) Standing(i message.InstanceID) (started, ended bool, err erro
 
 // Schedules says by which schedules this node starts instances.
 func (n *Node) Schedules(ctx context.Context) (api.SchedulesAnswer, error) {
-	return told(n.schedules.List(ctx))
+	a, err := n.schedules.List(ctx)
+	caller := api.CallerOf(ctx)
+	a.Schedules = slices.DeleteFunc(a.Schedules, func(s api.Schedule) bool { return !caller.Sees(s.Process) })
+	return told(a, err)
 }
 
 // SaySchedule does what an operator wants of the schedules of a process.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"slices"
 
 	"fmqm/api"
 	"fmqm/behaviour"
@@ -118,8 +119,10 @@ func (n *Node) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAnswe
 }
 
 // Definitions gives the processes whose tables are here.
-func (n *Node) Definitions(context.Context) (api.DefinitionsAnswer, error) {
-	return n.tables.Definitions(), nil
+func (n *Node) Definitions(ctx context.Context) (api.DefinitionsAnswer, error) {
+	a, caller := n.tables.Definitions(), api.CallerOf(ctx)
+	a.Definitions = slices.DeleteFunc(a.Definitions, func(d api.Definition) bool { return !caller.Sees(d.Process) })
+	return a, nil
 }
 
 // SetDefiners sets whose tables are accepted from now on.

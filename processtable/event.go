@@ -212,6 +212,16 @@ func (s *Send) valid() error {
 	return nil
 }
 
+// HasEvent says whether activities of the table receive or send an event of a name.
+func (t *Table) HasEvent(name EventID) bool {
+	return slices.ContainsFunc(t.Activities, func(a *Activity) bool {
+		if a.Send != nil && a.Send.Event == name {
+			return true
+		}
+		return a.Receive != nil && slices.ContainsFunc(a.Receive.Events, func(e ReceivedEvent) bool { return e.Name == name })
+	})
+}
+
 // ReceivedHere gives the events that activities of the table receive, in its order, each shape of a
 // name once.
 func (t *Table) ReceivedHere() (all []ReceivedEvent) {

@@ -55,6 +55,7 @@ func checkConfig(c *ucli.Context) error {
 	if conf.Staff != nil {
 		says += ", " + text.Counted(conf.Staff.People.Len(), "person", "people")
 	}
+	says += ", " + conf.RightsSaid()
 	if !connect {
 		_, err := fmt.Fprintln(cli.From(c).Out, says)
 		return err

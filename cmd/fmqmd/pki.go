@@ -72,15 +72,15 @@ func pkiInitCommand() *ucli.Command {
 
 func pkiIssueCommand() *ucli.Command {
 	return &ucli.Command{
-		Name: "issue", Usage: "make a key and a certificate for a site, an operator or a broker", ArgsUsage: "[NODE]",
+		Name: "issue", Usage: "make a key and a certificate for a site, an operator, a person or a broker", ArgsUsage: "[NODE]",
 		Description: fmt.Sprintf("Writes a key and a certificate for the site NODE (valid for %d days), with --operator for somebody\n"+
-			"who asks sites over the network (valid for %d days), or with --server for a broker, which is not\n"+
-			"a site (valid for %d days). Sites know each other by name, wherever they are. Operators call a\n"+
+			"who asks sites over the network (valid for %d days), with --person for somebody of a site's staff\n"+
+			"(valid for %d days), or with --server for a broker, which is not a site (valid for %d days). Sites know each other by name, wherever they are. Operators call a\n"+
 			"site at an address: --host puts the address into the certificate. You have to carry the key to\n"+
-			"the machine that uses it; with `fmqmd pki request` the key never leaves that machine.", identity.NodeDays, identity.OperatorDays, identity.ServerDays),
-		UsageText: "fmqmd pki issue A\nfmqmd pki issue B --host b.example.org --host 192.0.2.7\nfmqmd pki issue --operator ann@example.org\nfmqmd pki issue --server broker.example.org",
+			"the machine that uses it; with `fmqmd pki request` the key never leaves that machine.", identity.NodeDays, identity.OperatorDays, identity.PersonDays, identity.ServerDays),
+		UsageText: "fmqmd pki issue A\nfmqmd pki issue B --host b.example.org --host 192.0.2.7\nfmqmd pki issue --operator ann@example.org\nfmqmd pki issue --person ann\nfmqmd pki issue --server broker.example.org",
 		Flags: []ucli.Flag{
-			pkiDirFlag(), pkiHostFlag(), pkiDaysFlag(), pkiOperatorFlag(), pkiServerFlag(),
+			pkiDirFlag(), pkiHostFlag(), pkiDaysFlag(), pkiOperatorFlag(), pkiPersonFlag(), pkiServerFlag(),
 			pkiForceFlag("replace the existing files"),
 			cli.OutputFlag(),
 		},
@@ -100,6 +100,10 @@ func pkiOperatorFlag() ucli.Flag {
 	return &ucli.StringFlag{Name: "operator", Usage: "for the operator `NAME`, not for a site"}
 }
 
+func pkiPersonFlag() ucli.Flag {
+	return &ucli.StringFlag{Name: "person", Usage: "for the person `NAME` of a site's staff; NAME@NODE: of that site only"}
+}
+
 func pkiServerFlag() ucli.Flag {
 	return &ucli.StringFlag{Name: "server", Usage: "for the broker at `HOST` (a name or an address), not for a site"}
 }
@@ -110,6 +114,7 @@ func pkiName(c *ucli.Context, node, how string) (identity.Name, error) {
 	for _, n := range []identity.Name{
 		{Role: identity.RoleNode, Name: node},
 		{Role: identity.RoleOperator, Name: c.String("operator")},
+		{Role: identity.RolePerson, Name: c.String("person")},
 		{Role: identity.RoleServer, Name: c.String("server")},
 	} {
 		if n.Name != "" {
@@ -118,7 +123,7 @@ func pkiName(c *ucli.Context, node, how string) (identity.Name, error) {
 	}
 	switch {
 	case len(names) != 1:
-		return identity.Name{}, cli.Usagef("pki %s: write one of these: %s, --operator NAME, --server HOST: see fmqmd pki %s --help", c.Command.Name, how, c.Command.Name)
+		return identity.Name{}, cli.Usagef("pki %s: write one of these: %s, --operator NAME, --person NAME, --server HOST: see fmqmd pki %s --help", c.Command.Name, how, c.Command.Name)
 	case c.IsSet("days") && c.Int("days") < 1:
 		return identity.Name{}, cli.Usagef("--days %d: write 1 or more", c.Int("days"))
 	}
@@ -178,6 +183,10 @@ func pkiNext(c *ucli.Context, issued identity.Issued, key string) {
 		cli.Talk(c, "Next: give %s to %s and to nobody else. To ask a site, set\n"+
 			"    export FMQM_CERT=%s FMQM_KEY=%s FMQM_CA=%s\n"+
 			"    fmqm nodes --to https://HOST:7411", files, issued.Name.Name, certificate, key, identity.CACertificate)
+	case identity.RolePerson:
+		cli.Talk(c, "Next: give %s to %s and to nobody else. The person has to be in the staff of the site; then\n"+
+			"    export FMQM_CERT=%s FMQM_KEY=%s FMQM_CA=%s\n"+
+			"    fmqm whoami --to https://HOST:7411", files, issued.Name.Name, certificate, key, identity.CACertificate)
 	case identity.RoleServer:
 		cli.Talk(c, "Next: copy %s to %s, and name them in rabbitmq.conf under ssl_options: see docs/links.md", files, issued.Name.Name)
 	default:

@@ -26,7 +26,7 @@ func pkiRequestCommand() *ucli.Command {
 		UsageText: "fmqmd pki request --name B\nfmqmd pki request --name B --host b.example.org --dir /etc/fmqm\nfmqmd pki request --operator ann@example.org",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "dir", Value: ".", Usage: "`DIR` for the files (default: the working directory)"},
-			pkiNodeFlag(), pkiHostFlag(), pkiOperatorFlag(), pkiServerFlag(),
+			pkiNodeFlag(), pkiHostFlag(), pkiOperatorFlag(), pkiPersonFlag(), pkiServerFlag(),
 			pkiForceFlag("replace the existing files"),
 			cli.OutputFlag(),
 		},
@@ -54,7 +54,7 @@ func pkiRequestCommand() *ucli.Command {
 
 // nameArguments are those of `pki sign` for what was requested.
 func nameArguments(name identity.Name, hosts []string) string {
-	args := map[identity.Role]string{identity.RoleNode: "--name ", identity.RoleOperator: "--operator ", identity.RoleServer: "--server "}[name.Role] + name.Name
+	args := map[identity.Role]string{identity.RoleNode: "--name ", identity.RoleOperator: "--operator ", identity.RolePerson: "--person ", identity.RoleServer: "--server "}[name.Role] + name.Name
 	for _, h := range hosts {
 		args += " --host " + h
 	}
@@ -75,10 +75,10 @@ func pkiSignCommand() *ucli.Command {
 		Description: fmt.Sprintf("Signs a request that `fmqmd pki request` wrote. You say whom the certificate is for, and with\n"+
 			"--host at which names that site is called. Only the key comes from the request; a request that\n"+
 			"asks for more is refused. A site's certificate is valid for %d days, an operator's for %d, a\n"+
-			"broker's for %d. A key on the deny list, the file %s beside the authority's, gets no certificate.", identity.NodeDays, identity.OperatorDays, identity.ServerDays, identity.DenyFile),
+			"person's for %d, a broker's for %d. A key on the deny list, the file %s beside the authority's, gets no certificate.", identity.NodeDays, identity.OperatorDays, identity.PersonDays, identity.ServerDays, identity.DenyFile),
 		UsageText: "fmqmd pki sign --name B node-B.csr\nfmqmd pki sign --name B --host b.example.org node-B.csr\nfmqmd pki sign --operator ann@example.org operator-ann@example.org.csr",
 		Flags: []ucli.Flag{
-			pkiDirFlag(), pkiNodeFlag(), pkiHostFlag(), pkiDaysFlag(), pkiOperatorFlag(), pkiServerFlag(),
+			pkiDirFlag(), pkiNodeFlag(), pkiHostFlag(), pkiDaysFlag(), pkiOperatorFlag(), pkiPersonFlag(), pkiServerFlag(),
 			pkiForceFlag("replace the existing certificate"),
 			cli.OutputFlag(),
 		},

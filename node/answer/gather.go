@@ -84,6 +84,22 @@ func (a *Answers) GatherNews(ctx context.Context, id message.InstanceID, told ma
 	return a.gather(ctx, gathering{q: report.Question{Instance: id, History: true, Scopes: []string{""}, Watch: true}, told: told})
 }
 
+// ProcessOf gives the process, NAME@VERSION, of an instance that the caller of ctx may see.
+func (a *Answers) ProcessOf(ctx context.Context, id message.InstanceID) (string, error) {
+	started, _, found, err := a.Queue.Instance(id)
+	if err != nil {
+		return "", err
+	}
+	if process := started.Process.String(); found && api.CallerOf(ctx).Sees(process) {
+		return process, nil
+	}
+	g, err := a.Gather(ctx, id, "") // as long as it takes where there is none, so that nobody sees a difference
+	if err != nil {
+		return "", err
+	}
+	return g.Process, nil
+}
+
 func (a *Answers) gather(ctx context.Context, s gathering) (*report.Gathered, error) {
 	ctx, cancel := a.Scheduler.WithTimeout(ctx, question.Timeout)
 	defer cancel()
@@ -112,7 +128,7 @@ func (a *Answers) gather(ctx context.Context, s gathering) (*report.Gathered, er
 	}
 	missing := s.end()
 	switch {
-	case !s.g.Known():
+	case !s.g.Known(), !api.CallerOf(ctx).Sees(s.g.Process):
 		return nil, a.unknownInstance(id, missing)
 	case s.g.Other != "":
 		return nil, api.Errorf(api.CodeFailed, "ask at the node where it was started",

@@ -66,7 +66,9 @@ func (a *Answers) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, 
 	}
 	reports := task.NewAnswer[[]question.Reply[ListReport]](a.Scheduler)
 	a.Scheduler.Go(func() { reports.Give(question.All[ListReport](ctx, a.Scheduler, a.Site, sites, AskList, q)) })
-	own, err := a.listHere(ctx, q, func(processtable.ProcessID) bool { return true })
+	caller := api.CallerOf(ctx)
+	sees := func(id processtable.ProcessID) bool { return caller.Sees(id.String()) }
+	own, err := a.listHere(ctx, q, sees)
 	if err != nil {
 		return api.ListAnswer{}, err
 	}
@@ -75,6 +77,7 @@ func (a *Answers) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, 
 	heard, _, _ := reports.Wait(context.Background()) // for question.Timeout at most
 	for _, r := range heard {
 		if r.Err == nil {
+			r.Answer.Instances = slices.DeleteFunc(r.Answer.Instances, func(i api.Instance) bool { return !caller.Sees(i.Process) })
 			l.add(a.believedList(r.Node, q, r.Answer))
 			continue
 		}

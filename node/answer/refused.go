@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"math"
@@ -14,7 +15,9 @@ import (
 )
 
 // Refused lists this node's refused messages, newest first (L5).
-func (a *Answers) Refused(r api.RefusedRequest) (api.RefusedAnswer, error) {
+// Of those of processes that the caller may not see a page is shorter: their places are counted.
+func (a *Answers) Refused(ctx context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
+	caller := api.CallerOf(ctx)
 	before := r.Before
 	if before == 0 {
 		before = math.MaxUint64
@@ -25,7 +28,9 @@ func (a *Answers) Refused(r api.RefusedRequest) (api.RefusedAnswer, error) {
 	}
 	list := api.RefusedAnswer{Messages: []api.Refused{}, More: len(found) > r.Limit}
 	for _, head := range found[:min(len(found), r.Limit)] {
-		list.Messages = append(list.Messages, a.showRefused(head))
+		if shown := a.showRefused(head); caller.Sees(shown.Process) {
+			list.Messages = append(list.Messages, shown)
+		}
 	}
 	return list, nil
 }

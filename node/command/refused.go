@@ -186,7 +186,7 @@ func (c *Commands) settleAside(v *verdict, tx *record.Tx, d api.RefusedDecision)
 	err := c.Site.Commit(context.Background(), tx) // it ends with the queue at the latest
 	switch {
 	case errors.Is(err, commit.ErrNotRefused):
-		return d, notAside(d.Number)
+		return d, NotAside(d.Number)
 	case errors.Is(err, commit.ErrBound):
 		return d, pointless(d.Number, err.Error())
 	case err != nil:
@@ -220,7 +220,7 @@ func (c *Commands) askThread(ctx context.Context, v *verdict) (api.RefusedDecisi
 	case thread.Pointless:
 		return d, pointless(v.Number, a.Text)
 	case thread.Gone:
-		return d, notAside(v.Number)
+		return d, NotAside(v.Number)
 	default:
 		return d, errors.New(a.Text)
 	}
@@ -236,12 +236,13 @@ func pointless(number uint64, reason string) error {
 func (c *Commands) SetAside(number uint64) (record.Refused, error) {
 	s, found, err := c.Queue.RefusedAt(number)
 	if err == nil && !found {
-		err = notAside(number)
+		err = NotAside(number)
 	}
 	return s, err
 }
 
-func notAside(number uint64) error {
+// NotAside is what somebody is told of a message that is not set aside here.
+func NotAside(number uint64) error {
 	return api.Errorf(api.CodeNotFound, "see `fmqm refused list`; a message that was retried and refused again has another number",
 		"there is no refused message %d here", number)
 }

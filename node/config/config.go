@@ -52,6 +52,8 @@ type Config struct {
 	// Operators may ask over the network; nil: everybody with an operator's certificate of
 	// the authorities in Identity.
 	Operators []string
+	// Rights say who may do what here; nil: whoever may ask may do all.
+	Rights []Right
 	// RemoteOperators are whose requests are taken over links; nil: nobody's.
 	RemoteOperators []RemoteOperator
 	Programs        map[processtable.ProgramID]program.Spec
@@ -172,6 +174,7 @@ func (c *Config) Warnings() []string {
 	if risk := c.Risk(); risk != "" {
 		all = append(all, risk)
 	}
+	all = append(all, c.rightsWarnings()...)
 	if c.OldSignatures {
 		all = append(all, "old_signatures: true: this node also takes tables that are signed for no network in particular, even a draft that was signed for a test: remove it once all definers upload with --network "+c.Network)
 	}

@@ -90,6 +90,7 @@ func (r *reader) document(text []byte, c *Config, s settings) {
 			r.bool(v, &c.OldSignatures)
 		},
 		"operators": func(_, v *yaml.Node) { r.operators(v, c) },
+		"rights":    func(_, v *yaml.Node) { r.rights(v, c) },
 		"staff":     func(k, v *yaml.Node) { r.staff(k, v, c) },
 		"events":    func(_, v *yaml.Node) { r.events(v, c) },
 		"accept":    func(_, v *yaml.Node) { r.accept(v, c) },

@@ -22,7 +22,7 @@ type RemoteOperator struct {
 const wantRemote = "{site: NAME, operators: [NAME, ...]}"
 
 // operatorPattern is the name of who asks, in which * stands for any characters.
-var operatorPattern = regexp.MustCompile(`^(user:)?[A-Za-z0-9._@$+*-]{1,64}$`)
+var operatorPattern = regexp.MustCompile(`^((user|person):)?[A-Za-z0-9._@$+*-]{1,64}$`)
 
 // remoteOperators reads whose requests are taken from other sites.
 func (r *reader) remoteOperators(n *yaml.Node, c *Config) {
@@ -59,7 +59,7 @@ func (r *reader) remoteNames(n *yaml.Node, o *RemoteOperator) {
 	before := len(r.problems)
 	r.list(n, "operators", "the NAME of an operator's certificate, or user:NAME, in which * stands for any characters", func(item *yaml.Node, s string) {
 		if !operatorPattern.MatchString(s) {
-			r.add(item, fmt.Sprintf("%q cannot name an operator", s), "use letters, digits, and . _ @ -, and * for any characters; user:NAME is a user of the other site's machine, who asks over its socket")
+			r.add(item, fmt.Sprintf("%q cannot name an operator", s), "use letters, digits, and . _ @ -, and * for any characters; user:NAME is a user of the other site's machine, who asks over its socket, and person:NAME one of its staff")
 			return
 		}
 		o.Operators = append(o.Operators, s)

@@ -143,9 +143,14 @@ func (e *Events) find(ctx context.Context, id string) (found api.KeptEvent, h me
 		return true
 	})
 	if err == nil && !there {
-		err = api.Errorf(api.CodeNotFound, "see fmqm event list", "no event %s is kept at %s", id, e.Self)
+		err = e.NotKept(id)
 	}
 	return found, h, err
+}
+
+// NotKept is what somebody is told of an event that is not kept here.
+func (e *Events) NotKept(id string) error {
+	return api.Errorf(api.CodeNotFound, "see fmqm event list", "no event %s is kept at %s", id, e.Self)
 }
 
 // Drop lets go of an event that no receive has taken, and gives it as it was. It returns when that is on disk;

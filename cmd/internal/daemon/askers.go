@@ -52,7 +52,7 @@ func (a *askers) add(r *http.Request, name identity.Name, id *identity.Identity)
 	if a.conns == nil {
 		a.conns = map[net.Conn]*asker{}
 	}
-	a.conns[c] = &asker{name: name, end: id.Watch(identity.Watched{Chain: r.TLS.PeerCertificates, Role: identity.RoleOperator}, func(error) { _ = c.Close() })}
+	a.conns[c] = &asker{name: name, end: id.Watch(identity.Watched{Chain: r.TLS.PeerCertificates, Role: name.Role}, func(error) { _ = c.Close() })}
 }
 
 func (a *askers) forget(c net.Conn) {
@@ -66,11 +66,11 @@ func (a *askers) forget(c net.Conn) {
 }
 
 // keep closes the connections of those who may not ask any more.
-func (a *askers) keep(may func(name string) bool) {
+func (a *askers) keep(may func(identity.Name) bool) {
 	a.mu.Lock()
 	var gone []net.Conn
 	for c, k := range a.conns {
-		if !may(k.name.Name) {
+		if !may(k.name) {
 			gone = append(gone, c)
 		}
 	}

@@ -21,7 +21,19 @@ type callerKey struct{}
 type local struct {
 	who     string
 	name    string // the same as a name of an operator; empty: nobody knows
+	login   string // the user's; empty: he has none here
 	program bool   // of this node, one that is kept from the daemon's things; or it may be one
+	work    bool   // it is the staff's socket
+}
+
+// ofWork is byCaller of the staff's socket.
+func (d *Daemon) ofWork(ctx context.Context, c net.Conn) context.Context {
+	ctx = d.byCaller(ctx, c)
+	if l, ok := ctx.Value(callerKey{}).(local); ok {
+		l.work = true
+		ctx = context.WithValue(ctx, callerKey{}, l)
+	}
+	return ctx
 }
 
 // byCaller notes who has opened a connection of the local socket.
@@ -37,7 +49,10 @@ func (d *Daemon) byCaller(ctx context.Context, c net.Conn) context.Context {
 	if raw, err := socket.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) {
 			if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-				l = local{userName(peer.Uid), operatorName(peer.Uid), mayBeProgram(d.groups, int(fd), int(peer.Pid))}
+				l = local{who: userName(peer.Uid), name: operatorName(peer.Uid), program: mayBeProgram(d.groups, int(fd), int(peer.Pid))}
+				if u, err := user.LookupId(strconv.FormatUint(uint64(peer.Uid), 10)); err == nil {
+					l.login = u.Username
+				}
 			}
 		})
 	}
@@ -63,41 +78,37 @@ func operatorName(uid uint32) string {
 }
 
 // caller says who asks and from where, as far as it is proved: a user of this machine, an
-// operator by his certificate, or an address alone.
+// operator or a person by the certificate, or an address alone.
 func (d *Daemon) caller(r *http.Request) (who, from string) {
 	if l, ok := r.Context().Value(callerKey{}).(local); ok {
-		return l.who, "the socket"
+		return l.who, map[bool]string{false: "the socket", true: "the socket of the staff"}[l.work]
 	}
 	who = "nobody known"
 	if d.identity != nil {
-		if name, err := d.identity.Caller(r.TLS, identity.RoleOperator); err == nil {
-			who = name.String()
+		for _, role := range []identity.Role{identity.RoleOperator, identity.RolePerson} {
+			if name, err := d.identity.Caller(r.TLS, role); err == nil {
+				who = name.String()
+			}
 		}
 	}
 	return who, host(r.RemoteAddr)
 }
 
-// known lets the node know who asks, as far as it is proved: the history names him, and other
-// sites are told.
+// known lets the node know who asks, as far as it is proved, and what he may: the history names him, and other
+// sites are told. Who is refused for want of a right stands in the log.
 func (d *Daemon) known(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(api.WithOperator(r.Context(), d.operatorOf(r))))
+		caller, refusal := d.callerOf(r)
+		if refusal != nil {
+			api.Refuse(w, refusal)
+			return
+		}
+		answer := &answered{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(answer, r.WithContext(api.WithCaller(r.Context(), caller)))
+		if who, from := d.caller(r); answer.status == http.StatusForbidden && d.told.news("right "+who+from+r.Pattern, r.Method) {
+			d.log.Warn().Str("by", who).Str("from", from).Str("command", r.Method+" "+strings.TrimPrefix(r.URL.Path, "/v1/")).Msg("request refused: its caller lacks the right")
+		}
 	})
-}
-
-// operatorOf is who asks, as api.ValidOperator has names; empty: nobody knows.
-func (d *Daemon) operatorOf(r *http.Request) string {
-	if l, ok := r.Context().Value(callerKey{}).(local); ok {
-		return l.name
-	}
-	if d.identity == nil {
-		return ""
-	}
-	name, err := d.identity.Caller(r.TLS, identity.RoleOperator)
-	if err != nil {
-		return ""
-	}
-	return name.Name
 }
 
 // commanded says in the log what an operator has commanded: everything that is asked with

@@ -104,6 +104,13 @@ func Start(o Options) (d *Daemon, err error) {
 		return nil, err
 	}
 	undo = append(undo, func() { _ = socket.Close() })
+	work, err := listenWork(c)
+	if err != nil {
+		return nil, err
+	}
+	if work != nil {
+		undo = append(undo, func() { _ = work.Close() })
+	}
 	engine, err := UntilFree(func() (*badger.Engine, error) {
 		return badger.Open(badger.Options{Dir: c.Data, Space: badger.Space{
 			Free: c.Limits.Free, Stop: c.Limits.Stop, Reserve: c.Limits.Reserve,
@@ -149,9 +156,15 @@ func Start(o Options) (d *Daemon, err error) {
 	go d.watchExpiry()
 	d.metrics.registry.MustRegister(&auditCollector{d.Node})
 	if port != nil {
-		d.serve(port, d.public())
+		d.serve(port, d.public(), d.byCaller)
 	}
-	d.serve(bounded(socket, maxOnSocket, 0, d.flooded), d.onSocket())
+	d.serve(bounded(socket, maxOnSocket, 0, d.flooded), d.onSocket(), d.byCaller)
+	if work != nil {
+		d.serve(bounded(work, maxOnSocket, 0, d.flooded), d.onWorkSocket(), d.ofWork)
+	}
+	if c.Rights == nil {
+		log.Info().Msg("the configuration has no rights: whoever may ask may do all")
+	}
 	return d, nil
 }
 
@@ -208,7 +221,7 @@ func (d *Daemon) local() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", d.health())
 	mux.Handle("GET /readyz", d.health())
-	mux.Handle("GET /metrics", api.RefuseBrowsers(d.metrics.handler()))
+	mux.Handle("GET /metrics", api.RefuseBrowsers(d.known(api.Guard(api.RightViewer, d.metrics.handler()))))
 	mux.Handle("/", d.commanded(d.known(api.Handler(d.Node))))
 	return mux
 }
@@ -217,12 +230,17 @@ func (d *Daemon) local() http.Handler {
 // everything that the node knows.
 func (d *Daemon) onSocket() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(api.BackupPath, api.RefuseBrowsers(d.commanded(api.BackupHandler(d.Node))))
+	mux.Handle(api.BackupPath, api.RefuseBrowsers(d.commanded(d.known(api.Guard(api.RightAdmin, api.BackupHandler(d.Node))))))
 	mux.Handle("/", d.local())
 	if d.again != nil {
-		mux.Handle(api.ReloadPath, api.RefuseBrowsers(d.commanded(api.ReloadHandler(d.again))))
+		mux.Handle(api.ReloadPath, api.RefuseBrowsers(d.commanded(d.known(api.Guard(api.RightAdmin, api.ReloadHandler(d.again))))))
 	}
 	return notForPrograms(mux)
+}
+
+// onWorkSocket is what the staff's socket serves, to people of it: their work, and to start what they may.
+func (d *Daemon) onWorkSocket() http.Handler {
+	return notForPrograms(d.commanded(d.known(api.Handler(d.Node))))
 }
 
 // public is what the daemon's port serves: that, to those who may ask over the network,
@@ -248,10 +266,10 @@ func afresh(next http.Handler) http.Handler {
 	})
 }
 
-func (d *Daemon) serve(l net.Listener, h http.Handler) {
+func (d *Daemon) serve(l net.Listener, h http.Handler, whose func(context.Context, net.Conn) context.Context) {
 	s := &http.Server{
 		Handler: afresh(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0), ConnContext: d.byCaller,
+		ErrorLog: log.New(handshakes{d.log, d.told}, "", 0), ConnContext: whose,
 	}
 	d.askers.track(s)
 	d.servers = append(d.servers, s)

@@ -19,6 +19,7 @@ import (
 	"fmqm/link/https"
 	"fmqm/node/config"
 	"fmqm/processtable"
+	"fmqm/staff"
 )
 
 // openIdentity loads the identity of a configuration; nil if it has none.
@@ -99,9 +100,9 @@ func (d *Daemon) operators(next http.Handler) http.Handler {
 		return next
 	}
 	return api.Authenticated(next, func(r *http.Request) (int, *api.Error) {
-		name, err := d.identity.Caller(r.TLS, identity.RoleOperator)
 		c := d.config.Load()
-		if err == nil && mayAsk(c, name.Name) {
+		name, err := d.asking(r)
+		if err == nil && d.mayAsk(c, name) {
 			d.askers.add(r, name, d.identity)
 			return 0, nil
 		}
@@ -115,10 +116,23 @@ func (d *Daemon) operators(next http.Handler) http.Handler {
 	})
 }
 
+// asking is whom a certificate names that may ask: an operator or a person.
+func (d *Daemon) asking(r *http.Request) (identity.Name, error) {
+	name, err := d.identity.Caller(r.TLS, identity.RoleOperator)
+	if errors.Is(err, identity.ErrWrongName) {
+		if person, notPerson := d.identity.Caller(r.TLS, identity.RolePerson); notPerson == nil {
+			return person, nil
+		}
+	}
+	return name, err
+}
+
 // notAnOperator is what somebody is told who may not ask; err is why nobody knows who it is.
 func notAnOperator(name identity.Name, err error, self processtable.NodeID) (int, *api.Error) {
 	const flags = "with --cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA)"
 	switch {
+	case err == nil && name.Role == identity.RolePerson:
+		return http.StatusForbidden, api.Errorf(api.CodeRefused, "write that person into the file of `staff`, and reload it; a certificate for NAME@NODE is good at that node only", "%s is not in the staff of site %s", name, self)
 	case err == nil:
 		return http.StatusForbidden, api.Errorf(api.CodeRefused, "add the name to `operators` in the configuration of the node, and reload it", "%s is not among the operators of site %s", name, self)
 	case errors.Is(err, identity.ErrNoCertificate):
@@ -129,9 +143,13 @@ func notAnOperator(name identity.Name, err error, self processtable.NodeID) (int
 	return http.StatusForbidden, api.Errorf(api.CodeRefused, "name the right one "+flags, "%v", err)
 }
 
-// mayAsk says whether an operator who has proved who it is may ask.
-func mayAsk(c *config.Config, operator string) bool {
-	return c.Operators == nil || slices.Contains(c.Operators, operator)
+// mayAsk says whether an operator or a person who has proved who it is may ask.
+func (d *Daemon) mayAsk(c *config.Config, who identity.Name) bool {
+	if who.Role == identity.RolePerson {
+		person, here := who.PersonAt(c.Node)
+		return here && d.Node.Staff().Has(staff.Name(person))
+	}
+	return c.Operators == nil || slices.Contains(c.Operators, who.Name)
 }
 
 // told remembers what was said about whom, so that it is said once and not at each of

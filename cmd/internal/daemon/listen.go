@@ -7,6 +7,7 @@ import (
 	"net"
 	"syscall"
 
+	"fmqm/api"
 	"fmqm/node/config"
 )
 
@@ -31,6 +32,19 @@ func (d *Daemon) listen(c *config.Config) (net.Listener, error) {
 	l = bounded(l, portConnections(), maxPerAddress, d.flooded)
 	if d.identity != nil {
 		l = tls.NewListener(l, d.identity.Server())
+	}
+	return l, nil
+}
+
+// listenWork opens the socket of the staff; nil if the configuration has none. Everybody on this machine may
+// open it: the kernel says who it is.
+func listenWork(c *config.Config) (net.Listener, error) {
+	if workSocket(c) == "" {
+		return nil, nil
+	}
+	l, err := UntilFree(func() (net.Listener, error) { return api.ListenSocketMode(c.Staff.Socket, 0o666) })
+	if err != nil {
+		return nil, fmt.Errorf("staff: %w", err)
 	}
 	return l, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"fmqm/identity"
 	"fmqm/node/config"
 )
 
@@ -56,7 +57,7 @@ func (d *Daemon) reload(file *config.Config) error {
 	d.Node.SetRemoteOperators(remoteOperators(c))
 	d.Node.SetStaff(people(c))
 	d.config.Store(c)
-	d.askers.keep(func(name string) bool { return mayAsk(c, name) })
+	d.askers.keep(func(name identity.Name) bool { return d.mayAsk(c, name) })
 	d.registry.Close()
 	d.registry = registry
 	return nil
