@@ -14,8 +14,8 @@ func reloadCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "reload",
 		Usage: "let the running daemon read its configuration again, and show errors",
-		Description: "Does what SIGHUP does: the daemon takes up programs, peers, limits, definers, operators, remote operators and\n" +
-			"certificates. If there is an error it takes up nothing, and the exit code is 1. The command asks\n" +
+		Description: "Does what SIGHUP does: the daemon takes up programs, peers, limits, definers, operators, remote operators,\n" +
+			"staff and certificates. If there is an error it takes up nothing, and the exit code is 1. The command asks\n" +
 			"the daemon at its local socket, because only the daemon can read its keys and credentials.",
 		UsageText: "fmqmd reload\nfmqmd reload --to unix:/run/fmqm-B/fmqmd.sock",
 		Flags:     []ucli.Flag{cli.ToFlag(), cli.TimeoutFlag()},

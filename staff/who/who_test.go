@@ -49,7 +49,9 @@ var (
 	may, midJuly, lateJuly = day(5, 1), day(7, 15), day(7, 25)
 )
 
-func day(month time.Month, day int) time.Time { return time.Date(2026, month, day, 12, 0, 0, 0, time.UTC) }
+func day(month time.Month, day int) time.Time {
+	return time.Date(2026, month, day, 12, 0, 0, 0, time.UTC)
+}
 
 // Terms of expressions.
 type w = processtable.Who
