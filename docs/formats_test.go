@@ -193,7 +193,7 @@ func TestFormats(t *testing.T) {
 		{"Answer", number, written(t, "message/word.go", "EncodeAnswer")},
 		{"Keys", letter, constants(t, "queue/record/keys.go", "ClassMeta", "ClassRemoved")},
 		{"Audit record", number, written(t, "queue/record/auditcodec.go", "AppendAudit")},
-		{"Events", number, constants(t, "queue/record/audit.go", "EventStarted", "EventPutBack")},
+		{"Events", number, constants(t, "queue/record/audit.go", "EventStarted", "EventWithdrawn")},
 		{"Removed instance", number, written(t, "queue/record/removed.go", "EncodeRemoved")},
 		{"Refused message", number, constants(t, "queue/record/refused.go", "refusedTime", "refusedHeader")},
 		{"Frame", number, tagged(t, "link/frame/codec.go", "wireFrame")},

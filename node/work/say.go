@@ -1,7 +1,9 @@
 package work
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"fmqm/api"
@@ -123,5 +125,6 @@ func (d *Desk) WorkItem(ctx context.Context, id, as string) (api.WorkShown, erro
 		Instance: i.Entry.Instance, Process: i.Process.String(), History: true, Activity: i.Entry.Path(),
 	})
 	out.History = told.Events
+	slices.SortStableFunc(out.History, func(a, b api.HistoryEvent) int { return cmp.Or(cmp.Compare(a.Clock, b.Clock), a.Time.Compare(b.Time)) })
 	return out, err
 }
