@@ -33,6 +33,9 @@ type Backend interface {
 	// Retry returns when the activity's node has answered; or, after at most 10 s, when the
 	// retry is durable on its way there.
 	Retry(ctx context.Context, id InstanceID, r RetryRequest) (Word, error)
+	// Finish and Skip end an activity by hand, and return as Retry does.
+	Finish(ctx context.Context, id InstanceID, r HandRequest) (Word, error)
+	Skip(ctx context.Context, id InstanceID, r HandRequest) (Word, error)
 	// Terminate returns when the marker (N7) is durable here. It is about the instance of a process, as WhyRequest says.
 	Terminate(ctx context.Context, id InstanceID, process string) error
 	// Refused gives what this node has set aside.

@@ -162,6 +162,16 @@ func (c *Client) WhyOf(ctx context.Context, id InstanceID, r WhyRequest) (WhyAns
 	return ask[WhyAnswer](ctx, c, c.timeout, http.MethodGet, instancePath(id, parameters("/why", q)), nil)
 }
 
+// Finish ends an activity by hand as one that has run, or says that this is on its way.
+func (c *Client) Finish(ctx context.Context, id InstanceID, r HandRequest) (Word, error) {
+	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/finish"), r)
+}
+
+// Skip ends an activity by hand as one on a dead path, or says that this is on its way.
+func (c *Client) Skip(ctx context.Context, id InstanceID, r HandRequest) (Word, error) {
+	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/skip"), r)
+}
+
 // Retry lets an activity in error go on, or says that this is on its way.
 func (c *Client) Retry(ctx context.Context, id InstanceID, r RetryRequest) (Word, error) {
 	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/retry"), r)

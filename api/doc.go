@@ -11,6 +11,8 @@
 //	GET  /v1/instances/{id}/watch                           -> HistoryEvent, one a line, until it has ended
 //	GET  /v1/instances/{id}/why                             -> WhyAnswer
 //	POST /v1/instances/{id}/retry        RetryRequest      -> Word
+//	POST /v1/instances/{id}/finish       HandRequest       -> Word
+//	POST /v1/instances/{id}/skip         HandRequest       -> Word
 //	POST /v1/instances/{id}/terminate    {}                -> {}
 //	GET  /v1/nodes                                          -> NodesAnswer
 //	GET  /v1/definitions                                    -> DefinitionsAnswer

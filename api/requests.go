@@ -45,6 +45,8 @@ var requests = []Request{
 	{"GET /v1/instances/{id}/watch", RightViewer, OfInstance, false, false, server.watch},
 	{"GET /v1/instances/{id}/why", RightViewer, OfInstance, false, false, gives(server.why)},
 	{"POST /v1/instances/{id}/retry", RightOperator, OfInstance, true, false, gives(server.retry)},
+	{"POST /v1/instances/{id}/finish", RightOperator, OfInstance, true, false, gives(server.finish)},
+	{"POST /v1/instances/{id}/skip", RightOperator, OfInstance, true, false, gives(server.skip)},
 	{"POST /v1/instances/{id}/terminate", RightOperator, OfInstance, true, false, gives(server.terminate)},
 	{"GET /v1/dead", RightViewer, OfSeveral, false, false, gives(server.refused)},
 	{"GET /v1/dead/{number}", RightViewer, OfMessage, false, false, gives(server.refusedMessage)},

@@ -286,24 +286,75 @@ func (s server) retry(w http.ResponseWriter, r *http.Request) (Word, error) {
 	if err := readBody(w, r, MaxStart, &req); err != nil {
 		return Word{}, err
 	}
+	hand := HandRequest{Scope: req.Scope, Activity: req.Activity, Output: req.Output, Reason: req.Reason, Word: req.Word, Asked: req.Asked}
+	if err := wantWord("retry", "the name of the activity that is in error", &hand); err != nil {
+		return Word{}, err
+	}
+	if err := wantObject("input", req.Input); err != nil {
+		return Word{}, err
+	}
+	req.Output = hand.Output
+	if isNull(req.Input) {
+		req.Input = nil
+	}
+	if len(req.Input) > 0 && len(req.Output) > 0 {
+		return Word{}, Errorf(CodeUsage, "send an input, with which the activity runs again, or an output, with which it has run", "there are input and output")
+	}
+	return s.b.Retry(r.Context(), id, req)
+}
+
+func (s server) finish(w http.ResponseWriter, r *http.Request) (Word, error) {
+	id, req, err := readHand(w, r, "finish")
+	if err == nil && len(req.Output) == 0 && !req.Asked {
+		err = Errorf(CodeUsage, "send the output of the activity, as one JSON object", "output is missing")
+	}
+	if err != nil {
+		return Word{}, err
+	}
+	return s.b.Finish(r.Context(), id, req)
+}
+
+func (s server) skip(w http.ResponseWriter, r *http.Request) (Word, error) {
+	id, req, err := readHand(w, r, "skip")
+	if err == nil && len(req.Output) > 0 {
+		err = Errorf(CodeUsage, "leave it out, or finish the activity", "there is an output, and what is skipped has none")
+	}
+	if err != nil {
+		return Word{}, err
+	}
+	return s.b.Skip(r.Context(), id, req)
+}
+
+func readHand(w http.ResponseWriter, r *http.Request, what string) (id InstanceID, req HandRequest, err error) {
+	if id, err = pathInstance(r); err != nil {
+		return id, req, err
+	}
+	if err = readBody(w, r, MaxStart, &req); err != nil {
+		return id, req, err
+	}
+	return id, req, wantWord(what, "the name of the activity", &req)
+}
+
+// wantWord says what is wrong with a request about one activity, and takes an output of null for none.
+func wantWord(what, name string, req *HandRequest) error {
 	switch {
 	case req.Activity == "":
-		return Word{}, Errorf(CodeUsage, "send the name of the activity that is in error", "activity is missing")
+		return Errorf(CodeUsage, "send "+name, "activity is missing")
 	case len(req.Reason) > MaxReason || !utf8.ValidString(req.Reason):
-		return Word{}, Errorf(CodeUsage, fmt.Sprintf("write at most %d bytes of UTF-8", MaxReason), "reason is too long, or no text")
+		return Errorf(CodeUsage, fmt.Sprintf("write at most %d bytes of UTF-8", MaxReason), "reason is too long, or no text")
 	case req.Word != WordID{} && (req.Word.Version() != 7 || req.Word.Variant() != uuid.RFC4122):
-		return Word{}, Errorf(CodeUsage, "send the identifier that the first answer gave, or none", "word %s is no UUIDv7", req.Word)
+		return Errorf(CodeUsage, "send the identifier that the first answer gave, or none", "word %s is no UUIDv7", req.Word)
 	}
 	if req.Asked && req.Word == (WordID{}) {
-		return Word{}, Errorf(CodeUsage, "send the identifier that the first answer gave, as word", "a retry that was asked before is asked for, and word is missing")
+		return Errorf(CodeUsage, "send the identifier that the first answer gave, as word", "a %s that was asked before is asked for, and word is missing", what)
 	}
 	if err := wantObject("output", req.Output); err != nil {
-		return Word{}, err
+		return err
 	}
 	if isNull(req.Output) {
 		req.Output = nil
 	}
-	return s.b.Retry(r.Context(), id, req)
+	return nil
 }
 
 func (s server) terminate(w http.ResponseWriter, r *http.Request) (nothing, error) {

@@ -250,6 +250,7 @@ const (
 	EventFailed      Event = "failed"     // a failed attempt that will be repeated
 	EventInError     Event = "in-error"
 	EventRetried     Event = "retried"     // an operator's retry
+	EventForced      Event = "forced"      // an operator has finished an activity by hand; its end follows
 	EventDropped     Event = "dropped"     // a message to the activity, which had been set aside, will not take effect: by an operator's word
 	EventAsked       Event = "asked"       // an operator asked that node for what the activity's node has to do
 	EventAnswered    Event = "answered"    // an operator's word was not carried out; or its answer came to the node that was asked
@@ -368,11 +369,12 @@ type Wait struct {
 	Stderr string          `json:"stderr,omitempty"` // the last lines of its program's standard error
 }
 
-// RetryRequest lets an activity in error go on: its program runs again, or, with an
+// RetryRequest lets an activity in error go on: its program runs again, with an input if there is one; or, with an
 // output, counts as having given that with return code 0.
 type RetryRequest struct {
 	Scope    string          `json:"scope,omitempty"` // of the activity, as a status tells it
 	Activity string          `json:"activity"`
+	Input    json.RawMessage `json:"input,omitempty"`  // one JSON object, as the next
 	Output   json.RawMessage `json:"output,omitempty"` // one JSON object
 	Reason   string          `json:"reason,omitempty"` // the operator's, for the history; at most MaxReason bytes
 	// Word is the identifier of the operator's word, a UUIDv7; without it the node makes one. A
@@ -381,6 +383,17 @@ type RetryRequest struct {
 	// Asked says that Word was asked before: where the node does not know it, nothing is asked, and
 	// the answer is CodeNotFound.
 	Asked bool `json:"asked,omitempty"`
+}
+
+// HandRequest ends an activity by an operator's hand, whatever it does or waits for: by Finish it has run, with the
+// output and return code 0; by Skip, without an output, what leads out of it is dead.
+type HandRequest struct {
+	Scope    string          `json:"scope,omitempty"` // as in RetryRequest
+	Activity string          `json:"activity"`
+	Output   json.RawMessage `json:"output,omitempty"` // of Finish: one JSON object
+	Reason   string          `json:"reason,omitempty"` // as in RetryRequest, likewise the next
+	Word     WordID          `json:"word,omitzero"`
+	Asked    bool            `json:"asked,omitempty"`
 }
 
 // WordID identifies an operator's word.
@@ -399,7 +412,7 @@ type Word struct {
 	Instance  InstanceID `json:"instance"`
 	Scope     string     `json:"scope,omitempty"`
 	Activity  string     `json:"activity"`
-	Word      string     `json:"word"` // retry
+	Word      string     `json:"word"` // retry, finish or skip
 	ID        WordID     `json:"id"`
 	Result    WordResult `json:"result"`
 	Reason    string     `json:"reason,omitempty"` // why it is queued

@@ -190,6 +190,15 @@ type (
 		Output   *container.Struct
 		Reviewed *Result
 	}
+	// ByHand is an operator's: an entry that was decided TRUE ends, whatever it does or waits for; with an
+	// output, as if it had run and its exit condition were TRUE, without one as on a dead path (N30). It fails where what
+	// follows from the output does. Reviewed is as of a Retry.
+	ByHand struct {
+		Output   *container.Struct
+		By, Why  string
+		Started  time.Time // of the attempt that was ended for it; zero: none ran
+		Reviewed *Result
+	}
 	// Refuse: a message to it could not take effect, so it is to be in error (L5).
 	Refuse struct {
 		Message message.Message
@@ -216,7 +225,14 @@ func (r Retry) With(reviewed *Result) Reviewable {
 	return r
 }
 
+// With gives a hand with what was reviewed.
+func (h ByHand) With(reviewed *Result) Reviewable {
+	h.Reviewed = reviewed
+	return h
+}
+
 func (Retry) command()    {}
+func (ByHand) command()   {}
 func (Refuse) command()   {}
 func (Forgive) command()  {}
 func (TooLarge) command() {}

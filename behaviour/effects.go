@@ -97,6 +97,7 @@ const (
 	Cancelling       // it is being ended, and some of what is inside of it was cancelled (N25)
 	Began            // an instance of another process was begun for it (N19)
 	Decided          // with the first connectors into it: those Counted (N14)
+	Forced           // an operator has ended it with an output, which its end tells of (N30)
 	Notified         // a program has run beside the work: Reason says which, and why it failed, if it did (N23)
 	Offered          // of a work item, as those that follow (N27): people may claim it
 	Claimed          // somebody was given it
@@ -117,7 +118,7 @@ type Outcome struct {
 	RC             int64
 	Started        time.Time
 	Reason         string
-	By             string // of Stopped, Retried, and Terminated with an output given by hand: who, as "alice at B"
+	By             string // of Stopped, Retried, Forced, Skipped by an operator, and Terminated with an output given by hand: who, as "alice at B"
 	For, To        string // of what a person does, who is By: whom he stands in for; and who is given the item (N27)
 	Output         []byte // CBOR; of Began, of a call: the input (N20)
 	message.Ending        // of Terminated, and of InError where what follows from such an end has failed
@@ -147,6 +148,7 @@ type Result struct {
 	By       message.Doer      // of a manual activity who did it, of source who has started the instance: _BY, and what hidden connectors bring; zero: nobody
 	Event    *message.EventRef // that a receive has taken; nil: none
 	Given    bool              // somebody has given the output by hand
+	Forced   bool              // an operator has ended it so: the exit condition is not asked (N30)
 	Said     string            // what the program wrote last to its standard error; for the history, nothing is decided by it
 	Child    message.Child     // of Subprocess: the instance that is to begin; with it, Output means nothing
 	Begins   bool              // of Begin: what is to begin has room; Output means nothing

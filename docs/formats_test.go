@@ -23,6 +23,7 @@ import (
 	"fmqm/message"
 	"fmqm/node/config"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // section gives what stands below a heading of formats.md, up to the next heading.
@@ -99,6 +100,14 @@ func constants(t *testing.T, file, first, last string) (values []string) {
 	})
 	if !ended {
 		t.Fatalf("%s: no constants from %s to %s", file, first, last)
+	}
+	return unique(values)
+}
+
+// events gives the numbers of those that the audit has.
+func events() (values []string) {
+	for _, e := range record.Events() {
+		values = append(values, strconv.Itoa(int(e)))
 	}
 	return unique(values)
 }
@@ -193,7 +202,7 @@ func TestFormats(t *testing.T) {
 		{"Answer", number, written(t, "message/word.go", "EncodeAnswer")},
 		{"Keys", letter, constants(t, "queue/record/keys.go", "ClassMeta", "ClassRemoved")},
 		{"Audit record", number, written(t, "queue/record/auditcodec.go", "AppendAudit")},
-		{"Events", number, constants(t, "queue/record/audit.go", "EventStarted", "EventWithdrawn")},
+		{"Events", number, events()},
 		{"Removed instance", number, written(t, "queue/record/removed.go", "EncodeRemoved")},
 		{"Refused message", number, constants(t, "queue/record/refused.go", "refusedTime", "refusedHeader")},
 		{"Frame", number, tagged(t, "link/frame/codec.go", "wireFrame")},

@@ -347,7 +347,7 @@ func TestMalformedBodies(t *testing.T) {
 		for _, tc := range []struct{ name, data, want string }{
 			{"nothing", "", "ends too early"},
 			{"one item", "\x81\x01", "expected array of version and fields"},
-			{"later version", "\x82\x07\xa0", "version 7: this node reads version"},
+			{"later version", "\x82\x09\xa0", "version 9: this node reads version"},
 			{"no version", "\x82\x00\xa0", "version 0: this node reads version"},
 			{"unknown field", "\x82\x01\xa1\x17\x01", "unknown field 23"},
 			{"twice", "\x82\x01\xa2\x00\x01\x00\x01", ""},

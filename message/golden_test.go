@@ -121,6 +121,9 @@ func messages() map[string]kept {
 	}}
 	first := message.Snapshot{Iteration: 1, Input: []byte{0x81, 3}, Counted: []processtable.ActivityID{"south", "rate"}, Came: []processtable.ActivityID{"north"}}
 	noticed := message.Snapshot{Iteration: 2, Due: at, Input: []byte{0x81, 3}, Deadline: at.Add(time.Hour), Notices: true, Every: 30 * time.Minute}
+	finished, left := begun, begun
+	finished.Cancelled, finished.Hand = 900, &message.Hand{Output: []byte{0x81, 3}, By: "alice at B", Why: "done on paper"}
+	left.Hand = &message.Hand{Skip: true, By: "alice at B"}
 	person, asked, stands := record, beginning(), starting()
 	person.Parent, person.By = &of, message.Doer{Person: "ann@ward", For: "carl@ward"}
 	who := message.Begin{Input: []byte{0x81, 3}, Did: message.Doers{"take": {Person: "ann@ward"}, "assess": person.By}}
@@ -131,6 +134,8 @@ func messages() map[string]kept {
 		"record 3":             {message.Message{Header: header(message.KindRecord), Body: message.EncodeRecord(person)}, person},
 		"begin 2":              {asked, who},
 		"start 2":              {stands, startedBy},
+		"snapshot 6":           {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(finished)}, finished},
+		"snapshot 6, skip":     {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(left)}, left},
 		"snapshot 5, event":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(received)}, received},
 		"snapshot 5, notice":   {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(noticed)}, noticed},
 		"snapshot 6, offered":  {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(offered)}, offered},

@@ -27,6 +27,8 @@ func (a *Activity) command(s *State, c behaviour.Command, now time.Time) (behavi
 		return a.Resume(s, c, now)
 	case behaviour.Work:
 		return a.work(s, c, now)
+	case behaviour.ByHand:
+		return a.endByHand(s, &c, now)
 	case behaviour.Refuse:
 		return a.Refused(s, c.Message, c.Reason, now), nil
 	case behaviour.Forgive:

@@ -35,6 +35,8 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 		return a.stop(s, now)
 	case a.isCancelled(s):
 		return a.giveUp(s, time.Time{}, now)
+	case s.reached().Hand != nil: // R50
+		return a.byHand(s, nil, time.Time{}, now)
 	case a.isExpired(s):
 		return a.expire(s, time.Time{}, now)
 	case s.InError() && a.limits(): // R30
@@ -197,6 +199,8 @@ func (a *Activity) conclude(s *State, r *behaviour.Result, now time.Time) behavi
 		return a.stop(s, now)
 	case a.isCancelled(s):
 		return a.giveUp(s, r.Started, now)
+	case s.reached().Hand != nil: // R50
+		return a.byHand(s, nil, r.Started, now)
 	case a.isExpired(s):
 		return a.expire(s, r.Started, now)
 	case r.Err == "" && r.Child != message.Child{}:
@@ -265,7 +269,7 @@ func (a *Activity) judge(r *behaviour.Result) *judged {
 	j := &judged{done: true}
 	var spent condition.Spent
 	var err error
-	if a.exit != nil && byItself(r) {
+	if a.exit != nil && byItself(r) && !r.Forced {
 		if j.done, err = a.exit.EvalWithin(&spent, r.Output, values(r)); err != nil { // R12
 			j.reason = fmt.Sprintf("exit condition %q: %v", a.Exit.Text, err)
 			return j

@@ -177,4 +177,10 @@
 //	     name and type, and a word changes the members that it names; what is not of the output's type changes nothing. (N27)
 //	R46  Complete gives the iteration's output, _RC is 0, _BY who has done it: then R6 and R7 apply. What nobody has is
 //	     claimed with it. Whatever else ends the activity, or puts it in error, withdraws the item. (N27)
+//	R50  An operator's hand ends an activity that was decided TRUE, whatever runs or waits of it: that is ended, what
+//	     is inside of it is cancelled. Finished, its output is the operator's, _RC is 0, the exit condition is not
+//	     asked, and R7 applies; where that fails the hand is refused, and nothing has changed. It sends no event. Skipped,
+//	     what leads out of it is dead, and one execution of a bundle counts as failed. Where what is inside is
+//	     too much for one transaction, a snapshot says that it is being ended, until it is. One that is not decided cannot be ended: it
+//	     would have ended before what leads to it. (N30)
 package navigator

@@ -35,7 +35,9 @@ func (s *State) expired() bool {
 }
 
 // Interrupted reports that what runs is to be ended: by an operator, another activity or a deadline.
-func (s *State) Interrupted() bool { return s.Stopped || s.cancel != nil || s.expired() }
+func (s *State) Interrupted() bool {
+	return s.Stopped || s.cancel != nil || s.reached().Hand != nil || s.expired()
+}
 
 // wait is a KindWait's: the time at which it goes on is set once, and then it behaves as an empty
 // activity (R21).

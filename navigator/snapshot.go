@@ -107,7 +107,7 @@ func (a *Activity) failEvaluated(s *State, r *behaviour.Result, reason string, n
 
 // fail puts the entry in error, durably, and tells the origin (R11, R12; N4).
 func (a *Activity) fail(s *State, at message.Snapshot, cause message.Cause, reason string, now time.Time) behaviour.Effects {
-	at.Failed, at.Error, at.Due, at.Cause = true, reason, time.Time{}, cause
+	at.Failed, at.Error, at.Due, at.Cause, at.Hand = true, reason, time.Time{}, cause, nil
 	if cause != message.CauseRefused {
 		at.Source = ""
 	}
@@ -176,6 +176,8 @@ func (a *Activity) Review(of behaviour.State, c behaviour.Reviewable, now time.T
 		return a.reviewRetry(s, c, now)
 	case behaviour.Work:
 		return a.reviewWork(s, c, now)
+	case behaviour.ByHand:
+		return a.reviewHand(s, &c, now)
 	}
 	return nil, fmt.Errorf("activity %s knows no word of type %T", a.Name, c)
 }

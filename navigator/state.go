@@ -76,7 +76,7 @@ const (
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
-	snapshotBytes  = 432
+	snapshotBytes  = 448
 	messageBytes   = 264
 	recordBytes    = 160
 	composedBytes  = 104
@@ -88,7 +88,8 @@ const (
 	receivedBytes  = 720 // with what it names
 	arrivedBytes   = 32
 	itemBytes      = 176
-	nameBytes      = 16 // of a name that a connector has as well
+	handBytes      = 320 // with who it was
+	nameBytes      = 16  // of a name that a connector has as well
 )
 
 // Bytes estimates the memory that the state takes.
@@ -99,6 +100,9 @@ func (s *State) Bytes() int {
 	}
 	if s.Snapshot != nil && s.Snapshot.Item != nil {
 		n += itemBytes + len(s.Snapshot.Item.Draft)
+	}
+	if s.Snapshot != nil && s.Snapshot.Hand != nil {
+		n += handBytes + len(s.Snapshot.Hand.Output) + len(s.Snapshot.Hand.Why)
 	}
 	if s.dead != nil {
 		n += messageBytes + len(s.dead.Body)

@@ -35,6 +35,18 @@ func (n *Node) Terminate(ctx context.Context, id api.InstanceID, process string)
 	return nil
 }
 
+// Finish ends an activity by hand as one that has run, at the node that hosts it.
+func (n *Node) Finish(ctx context.Context, id api.InstanceID, r api.HandRequest) (api.Word, error) {
+	w, err := n.commands.Finish(ctx, id, r)
+	return told(w, n.unlessStopping(err))
+}
+
+// Skip ends an activity by hand as one on a dead path, at the node that hosts it.
+func (n *Node) Skip(ctx context.Context, id api.InstanceID, r api.HandRequest) (api.Word, error) {
+	w, err := n.commands.Skip(ctx, id, r)
+	return told(w, n.unlessStopping(err))
+}
+
 // RetryRefused delivers a refused message again.
 func (n *Node) RetryRefused(ctx context.Context, number uint64) (api.RefusedDecision, error) {
 	return told(n.commands.RetryRefused(ctx, number))

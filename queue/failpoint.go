@@ -236,6 +236,8 @@ func kindsOf(e record.Event) []string {
 		return []string{"error"}
 	case record.EventRetried:
 		return []string{"retry"}
+	case record.EventForced:
+		return []string{"finish"}
 	case record.EventPassed:
 		return []string{"pass"}
 	case record.EventDropped:

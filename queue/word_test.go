@@ -82,4 +82,12 @@ func TestN15AWordIsFoundFromTheEndOfTheHistory(t *testing.T) {
 	if _, got := v.since(); got != 0 {
 		t.Errorf("for a word that there is not %d bodies were read, want none", got)
 	}
+
+	skipped := uuid.Must(uuid.NewV7())
+	h.audit(record.AuditRecord{Instance: id, Activity: "z", Event: record.EventSkipped, Word: &record.Word{ID: skipped, Wish: message.WishSkip, Result: message.WordDone}})
+	for word, found := range map[message.WordID]bool{skipped: true, here: false} { // it is in the activity's end
+		if asked, answered, err = h.m.Word(message.Entry{Instance: id, Activity: "z"}, "", word); err != nil || asked != nil || (answered != nil) != found {
+			t.Errorf("of the word of an end: asked %+v, answered %+v, %v", asked, answered, err)
+		}
+	}
 }

@@ -22,6 +22,8 @@ type Backend struct {
 	OnWatch       func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error
 	OnWhy         func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error)
 	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error)
+	OnFinish      func(context.Context, api.InstanceID, api.HandRequest) (api.Word, error)
+	OnSkip        func(context.Context, api.InstanceID, api.HandRequest) (api.Word, error)
 	OnTerminate   func(context.Context, api.InstanceID, string) error
 	OnDead        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error)
 	OnDeadMessage func(context.Context, uint64) (api.RefusedMessage, error)
@@ -94,6 +96,20 @@ func (b *Backend) Retry(ctx context.Context, id api.InstanceID, r api.RetryReque
 		return api.Word{}, unexpected("Retry")
 	}
 	return b.OnRetry(ctx, id, r)
+}
+
+func (b *Backend) Finish(ctx context.Context, id api.InstanceID, r api.HandRequest) (api.Word, error) {
+	if b.OnFinish == nil {
+		return api.Word{}, unexpected("Finish")
+	}
+	return b.OnFinish(ctx, id, r)
+}
+
+func (b *Backend) Skip(ctx context.Context, id api.InstanceID, r api.HandRequest) (api.Word, error) {
+	if b.OnSkip == nil {
+		return api.Word{}, unexpected("Skip")
+	}
+	return b.OnSkip(ctx, id, r)
 }
 
 func (b *Backend) Terminate(ctx context.Context, id api.InstanceID, process string) error {

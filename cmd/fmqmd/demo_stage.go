@@ -164,7 +164,7 @@ func (s *stage) record(site string, r record.AuditRecord) {
 		s.at(site, s.style.Faint("○"), s.style.Faint(activity+" is on a dead path that passes around its site"))
 	case record.EventIterated:
 		s.at(site, s.style.Busy("↻"), fmt.Sprintf("%s: exit condition FALSE (_RC %d), once more", activity, r.RC))
-	case record.EventFailed, record.EventInError, record.EventRetried, record.EventStopped, record.EventDropped:
+	case record.EventFailed, record.EventInError, record.EventRetried, record.EventForced, record.EventStopped, record.EventDropped:
 		s.at(site, s.style.Bad("!"), activity+": "+r.Reason)
 	case record.EventCancelled, record.EventCancelling:
 		s.ended[site] = true

@@ -93,7 +93,7 @@ func (c *Commands) put(ctx context.Context, o *wish, repeat bool) (*message.Answ
 	tx := c.putBy(o)
 	if len(tx.Put[0].Body) > message.MaxBody {
 		end()
-		return nil, api.Errorf(api.CodeRefused, "pass a reference (a file name, a URL) instead of the data", "retry %s: output: its JSON has %d bytes, which is more than a message carries", o.entry.Path(), len(o.word.Output))
+		return nil, api.Errorf(api.CodeRefused, "pass a reference (a file name, a URL) instead of the data", "%s %s: its JSON has %d bytes, which is more than a message carries", o.word.Wish, o.entry.Path(), len(o.word.Output)+len(o.word.Input))
 	}
 	done := task.NewAnswer[error](c.Scheduler)
 	tx.Done = func(err error) { // also where the one who asked has gone
@@ -215,7 +215,7 @@ func (c *Commands) queued(o *wish) api.Word {
 	heard, lacks := c.reads(o.home) != nil, c.lacks(o)
 	switch {
 	case heard && lacks != "":
-		w.Reason = fmt.Sprintf("%s cannot read it until it is upgraded (it lacks %s); a new retry is asked of it at once", o.home, lacks)
+		w.Reason = fmt.Sprintf("%s cannot read it until it is upgraded (it lacks %s); a new %s is asked of it at once", o.home, lacks, o.word.Wish)
 	case heard:
 		w.Reason = fmt.Sprintf("%s has not answered yet", o.home)
 	case lacks != "":

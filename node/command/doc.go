@@ -5,7 +5,7 @@
 //	allow.go      whose commands of another site are carried out
 //	waiting.go    who waits here for the answer to a word; which are being put; whom answers are owed
 //	ask.go        a word is put, and its answer waited for
-//	retry.go      the word that there is: retry
+//	retry.go      the words of operators: retry, finish, skip
 //	take.go       words and answers that links bring
 //	end.go        an instance's end, told to a node by the marker of its origin
 //	terminate.go  an operator ends an instance

@@ -34,7 +34,7 @@ func TestN18ExecutionThatIsMeant(t *testing.T) {
 		g.Add("A", report.Report{Known: true, Process: "p@1", Origin: "A", State: api.InstanceRunning, Activities: c.broken, Roster: []api.Place{
 			{Activity: "documents", Node: "A"}, {Activity: "check", Node: "A", Inside: "documents"}, {Activity: "pay", Node: "B"},
 		}})
-		scope, activity, err := execution(g, &api.RetryRequest{Scope: c.scope, Activity: c.activity})
+		scope, activity, err := execution(g, message.WishRetry, &api.RetryRequest{Scope: c.scope, Activity: c.activity})
 		got := api.InScope(scope, activity)
 		if err != nil {
 			got = err.Error()

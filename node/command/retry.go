@@ -18,11 +18,26 @@ import (
 
 // Retry lets an activity in error go on, at the node that hosts it.
 func (c *Commands) Retry(ctx context.Context, id message.InstanceID, r api.RetryRequest) (api.Word, error) {
+	return c.order(ctx, id, message.WishRetry, &r)
+}
+
+// Finish ends an activity by hand as one that has run, at the node that hosts it (N30).
+func (c *Commands) Finish(ctx context.Context, id message.InstanceID, r api.HandRequest) (api.Word, error) {
+	return c.order(ctx, id, message.WishFinish, &api.RetryRequest{Scope: r.Scope, Activity: r.Activity, Output: r.Output, Reason: r.Reason, Word: r.Word, Asked: r.Asked})
+}
+
+// Skip ends an activity by hand as one on a dead path, at the node that hosts it (N30).
+func (c *Commands) Skip(ctx context.Context, id message.InstanceID, r api.HandRequest) (api.Word, error) {
+	return c.order(ctx, id, message.WishSkip, &api.RetryRequest{Scope: r.Scope, Activity: r.Activity, Reason: r.Reason, Word: r.Word, Asked: r.Asked})
+}
+
+// order has an operator's wish of an activity carried out.
+func (c *Commands) order(ctx context.Context, id message.InstanceID, what message.Wish, r *api.RetryRequest) (api.Word, error) {
 	g, err := c.Site.Gather(ctx, id, "")
 	if err != nil {
 		return api.Word{}, err
 	}
-	o, err := c.retrying(g, id, &r)
+	o, err := c.ordered(g, id, what, r)
 	if err != nil {
 		return api.Word{}, err
 	}
@@ -33,35 +48,37 @@ func (c *Commands) Retry(ctx context.Context, id message.InstanceID, r api.Retry
 	case err != nil:
 		return api.Word{}, err
 	case r.Asked && !asked:
-		return api.Word{}, api.Errorf(api.CodeNotFound, "ask at the site where it was asked (--to), or retry anew, without --word",
-			"%s knows no retry %s of %s in instance %s", c.Self, r.Word, api.InScope(r.Scope, r.Activity), id)
+		return api.Word{}, api.Errorf(api.CodeNotFound, fmt.Sprintf("ask at the site where it was asked (--to), or %s anew, without --word", what),
+			"%s knows no %s %s of %s in instance %s", c.Self, what, r.Word, api.InScope(r.Scope, r.Activity), id)
 	case asked: // who repeats it wants to know what has come of it, however things stand by now
 		return c.ask(ctx, o)
 	case o.home == c.Self:
-		return c.retryHere(ctx, o)
+		return c.orderHere(ctx, o)
 	case g.Status().State == api.InstanceTerminated: // the activity's node may not have heard of it yet
-		return api.Word{}, api.Errorf(api.CodeRefused, "there is nothing to retry", "instance %s is %s", id, api.InstanceTerminated)
+		return api.Word{}, api.Errorf(api.CodeRefused, "there is nothing to "+string(what), "instance %s is %s", id, api.InstanceTerminated)
 	case !linked:
-		return api.Word{}, api.Errorf(api.CodeUnreachable, "retry it at that node", "%s hosts %s, and %s has no link to it", o.home, o.entry.Path(), c.Self)
+		return api.Word{}, api.Errorf(api.CodeUnreachable, string(what)+" it at that node", "%s hosts %s, and %s has no link to it", o.home, o.entry.Path(), c.Self)
+	case !c.readsWords(o.home) && what != message.WishRetry:
+		return api.Word{}, api.Errorf(api.CodeRefused, "upgrade it, or end the activity there in another way", "%s, where %s is, is of a version that cannot %s", o.home, o.entry.Path(), what)
 	case !c.readsWords(o.home):
 		return c.retryByQuestion(ctx, o)
 	}
 	return c.ask(ctx, o)
 }
 
-// retrying makes a word of a request, by what the nodes of its instance tell. The word does not say
+// ordered makes a word of a request, by what the nodes of its instance tell. The word does not say
 // who asks.
-func (c *Commands) retrying(g *report.Gathered, id message.InstanceID, r *api.RetryRequest) (*wish, error) {
+func (c *Commands) ordered(g *report.Gathered, id message.InstanceID, what message.Wish, r *api.RetryRequest) (*wish, error) {
 	process, known := c.known(g)
 	if !known {
-		return nil, c.notKnown(g, "the table of "+g.Process, "retry it at the node of the activity")
+		return nil, c.notKnown(g, "the table of "+g.Process, string(what)+" it at the node of the activity")
 	}
-	scope, activity, err := execution(g, r)
+	scope, activity, err := execution(g, what, r)
 	if err != nil {
 		return nil, err
 	}
 	home, there := g.Host(scope, activity)
-	if work, at, found := g.Work(scope, activity); found { // what does the work of a call is at its node
+	if work, at, found := g.Work(scope, activity); found && what == message.WishRetry { // what does the work of a call is at its node
 		scope, home, there = work, at, true
 	}
 	if !there {
@@ -71,13 +88,13 @@ func (c *Commands) retrying(g *report.Gathered, id message.InstanceID, r *api.Re
 		process: process, origin: processtable.NodeID(g.Origin), clock: g.Clock(),
 		entry: message.Entry{Instance: id, Scope: message.Scope(scope), Activity: processtable.ActivityID(activity)},
 		home:  processtable.NodeID(home),
-		word:  message.Word{ID: r.Word, Wish: message.WishRetry, Saw: g.Saw(api.Place{Activity: activity, Node: home}, scope), Why: r.Reason, Output: r.Output},
+		word:  message.Word{ID: r.Word, Wish: what, Saw: g.Saw(api.Place{Activity: activity, Node: home}, scope), Why: r.Reason, Output: r.Output, Input: r.Input},
 	}, nil
 }
 
 // execution is the activity that a request means, and its scope: one inside of blocks that is named
-// alone is its one execution that is in error.
-func execution(g *report.Gathered, r *api.RetryRequest) (scope, activity string, err error) {
+// alone is its one execution that is in error; of another wish than a retry, that has not ended.
+func execution(g *report.Gathered, what message.Wish, r *api.RetryRequest) (scope, activity string, err error) {
 	scope, activity = r.Scope, r.Activity
 	if of := message.Scope(activity).Inside(); strings.Contains(activity, "[") { // an element: count[17]
 		scope, activity = api.InScope(scope, activity), string(of)
@@ -87,20 +104,27 @@ func execution(g *report.Gathered, r *api.RetryRequest) (scope, activity string,
 	case !g.Has(r.Activity):
 		return "", "", g.NoActivity(r.Activity)
 	case err != nil:
-		return "", "", api.Errorf(api.CodeUsage, seeScopes, "retry %s: %v", r.Activity, err)
+		return "", "", api.Errorf(api.CodeUsage, seeScopes, "%s %s: %v", what, r.Activity, err)
 	}
-	if scope != "" || !slices.ContainsFunc(g.Roster, func(p api.Place) bool { return p.Activity == r.Activity && (p.Inside != "" || p.Each) }) {
+	if scope != "" || !slices.ContainsFunc(g.Roster, func(p api.Place) bool {
+		return p.Activity == r.Activity && (p.Inside != "" || p.Each && what == message.WishRetry)
+	}) {
 		return scope, activity, nil
 	}
 	var found []string
-	for _, a := range g.Errors() {
-		if a.Activity == r.Activity {
+	fit, are := g.Errors(), "in error"
+	if what != message.WishRetry {
+		fit, are = g.UnderWay(), "under way"
+	}
+	for _, a := range fit {
+		element := string(message.Scope(a.Scope).Inside()) == a.Activity // by its bare name a bundle is meant, unless what is in error is
+		if a.Activity == r.Activity && (what == message.WishRetry || !element) {
 			found = append(found, api.InScope(a.Scope, a.Activity)) // as entries have it
 		}
 	}
 	switch len(found) {
 	case 0:
-		return "", "", api.Errorf(api.CodeNotFound, "see fmqm status --tree; or name it with the blocks around it, such as documents#2/"+r.Activity, "no execution of %s is known to be in error", r.Activity)
+		return "", "", api.Errorf(api.CodeNotFound, "see fmqm status --tree; or name it with the blocks around it, such as documents#2/"+r.Activity, "no execution of %s is known to be %s", r.Activity, are)
 	case 1:
 		scope, activity = api.CutScope(found[0])
 		return scope, activity, nil
@@ -113,7 +137,7 @@ func execution(g *report.Gathered, r *api.RetryRequest) (scope, activity string,
 	if n := len(found) - severalShown; n > 0 {
 		found, more = found[:severalShown], fmt.Sprintf(", and %d more", n)
 	}
-	return "", "", api.Errorf(api.CodeUsage, "name one, or --all", "%s is in error at %s%s", r.Activity, strings.Join(found, ", "), more)
+	return "", "", api.Errorf(api.CodeUsage, "name one, or --all", "%s is %s at %s%s", r.Activity, are, strings.Join(found, ", "), more)
 }
 
 // severalShown is how many executions an error names of those that one may have meant.
@@ -141,9 +165,9 @@ func (c *Commands) readsWords(peer processtable.NodeID) bool {
 	return reads == nil || reads.Bodies[message.KindWord] > 0
 }
 
-// retryHere is Retry of an activity that this node hosts. What is wrong with the output is
+// orderHere is order of an activity that this node hosts. What is wrong with the output is
 // said before anything is put.
-func (c *Commands) retryHere(ctx context.Context, o *wish) (api.Word, error) {
+func (c *Commands) orderHere(ctx context.Context, o *wish) (api.Word, error) {
 	p, refused := c.hosted(o.process, o.entry.Scope, o.entry.Activity)
 	if refused != nil {
 		return api.Word{}, refused
@@ -153,7 +177,12 @@ func (c *Commands) retryHere(ctx context.Context, o *wish) (api.Word, error) {
 	}
 	if len(o.word.Output) > 0 {
 		if _, err := container.DecodeJSON(p.Table().Activity(o.entry.Row()).Output, o.word.Output); err != nil {
-			return api.Word{}, api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "retry %s: output", o.entry.Path())
+			return api.Word{}, api.ContainerErrorf(api.CodeRefused, err, "see the activity's `output` structure", "%s %s: output", o.word.Wish, o.entry.Path())
+		}
+	}
+	if len(o.word.Input) > 0 {
+		if _, err := container.DecodeJSON(p.Table().Activity(o.entry.Row()).Input, o.word.Input); err != nil {
+			return api.Word{}, api.ContainerErrorf(api.CodeRefused, err, "see the activity's `input` structure", "%s %s: input", o.word.Wish, o.entry.Path())
 		}
 	}
 	return c.ask(ctx, o)
@@ -234,7 +263,7 @@ func (c *Commands) RetryFor(ctx context.Context, peer processtable.NodeID, q Ret
 	if refused := c.Allow(&by); refused != nil {
 		return refused
 	}
-	_, err = c.retryHere(ctx, &wish{
+	_, err = c.orderHere(ctx, &wish{
 		process: id, home: c.Self,
 		entry: message.Entry{Instance: q.Instance, Activity: activity},
 		word:  message.Word{Wish: message.WishRetry, Operator: q.By, Site: peer, Asked: c.Scheduler.Now(), Output: q.Output},

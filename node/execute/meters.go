@@ -40,7 +40,7 @@ type ProgramStats struct {
 
 // processMeter counts for one process thread. Its methods are safe for concurrent use.
 type processMeter struct {
-	events     [record.EventPutBack + 1]atomic.Uint64
+	events     [math.MaxUint8 + 1]atomic.Uint64 // by event: their numbers have gaps
 	terminated atomic.Uint64
 	attempts   atomic.Uint64
 	running    atomic.Int64

@@ -68,7 +68,7 @@ func rank(e api.Event) int {
 		return 0
 	case api.EventAsked, api.EventBegun:
 		return 1
-	case api.EventRetried, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventClaimed:
+	case api.EventRetried, api.EventForced, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventClaimed:
 		return 2
 	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling,
 		api.EventSent, api.EventReceived, api.EventPutBack, api.EventRaced, api.EventNotified,
@@ -147,6 +147,7 @@ var Events = map[record.Event]api.Event{
 	record.EventDecided:    api.EventDecided,
 	record.EventRaced:      api.EventRaced,
 	record.EventNotified:   api.EventNotified,
+	record.EventForced:     api.EventForced,
 
 	record.EventOffered:     api.EventOffered,
 	record.EventClaimed:     api.EventClaimed,
@@ -200,7 +201,7 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 			e.Reason = "key " + r.Reason
 		}
 	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
-		record.EventCancelled, record.EventCancelling, record.EventThinned:
+		record.EventCancelled, record.EventCancelling, record.EventThinned, record.EventForced:
 	case record.EventBegun, record.EventReturned:
 		if r.Child != nil {
 			e.About = r.Child.Instance.String()

@@ -421,7 +421,13 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 	}
 	switch rec.Event {
 	case record.EventSkipped:
-		out.State = api.ActivitySkipped
+		out.State, out.Reason, out.By = api.ActivitySkipped, rec.Reason, rec.By
+		if rec.By != "" { // by hand, and so it may have run before
+			out.Iterations, out.Started, out.Ended = rec.Iteration, rec.Started, rec.Time
+			if out.Reason == "" {
+				out.Reason = "skipped by " + rec.By
+			}
+		}
 		return out
 	case record.EventCancelled:
 		out.State, out.Reason, out.Iterations = api.ActivityCancelled, rec.Reason, rec.Iteration

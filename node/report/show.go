@@ -115,6 +115,16 @@ func (g *Gathered) Errors() (all []api.Activity) {
 	return all
 }
 
+// UnderWay gives the executions that have begun, or could, and have not ended, as far as that is known.
+func (g *Gathered) UnderWay() (all []api.Activity) {
+	for _, a := range g.read().lines {
+		if !a.State.Ended() && a.State != api.ActivityInactive && !nowhere(a.Scope) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // newest is the scope of what is inside of a block in the newest iteration that it has begun; without an
 // iteration if that is none.
 func newest(block api.Activity) message.Scope {

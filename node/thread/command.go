@@ -3,6 +3,7 @@ package thread
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"fmqm/behaviour"
 	"fmqm/message"
@@ -19,9 +20,10 @@ import (
 type command struct {
 	message message.Message
 	order   message.Word
-	judged  *behaviour.Result // what a retry evaluates, evaluated; nil: that was not asked for
+	judged  *behaviour.Result // what it evaluates, evaluated; nil: that was not asked for
 	settled *settledAnswer    // it is answered so, whatever becomes of its entry; nil: that is open
 	inquiry *inquiry          // of a person's: what was asked of the staff; nil: nothing was
+	ended   time.Time         // when the attempt began that was ended for it; zero: none was
 	repeat  *message.Message  // it was put once more since; nil: it was not
 }
 
@@ -160,6 +162,7 @@ func (m *Machine) replied(w *word, a message.Answer) {
 // that has taken it away, and before the machine was told of that.
 func (m *Machine) wordGone(c *command) {
 	delete(m.commands, keyOf(&c.message))
+	m.letGo(c)
 	if c.repeat != nil {
 		m.lookUpWord(*c.repeat, Said|Messages)
 	}

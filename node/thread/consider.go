@@ -3,6 +3,7 @@ package thread
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"fmqm/behaviour"
 	"fmqm/instancetable"
@@ -45,10 +46,8 @@ func (m *Machine) consider(e *instancetable.Entry) {
 	case instancetable.Settling:
 		return
 	case instancetable.Running:
-		if run, under := m.running[e.Key]; e.State.Interrupted() && under && !run.interrupted {
-			run.interrupted = true
-			m.running[e.Key] = run
-			m.do(Interrupt{run.token})
+		if e.State.Interrupted() {
+			m.interrupt(e)
 		}
 		return
 	case instancetable.Ready:
@@ -57,6 +56,9 @@ func (m *Machine) consider(e *instancetable.Entry) {
 		}
 		m.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later
 	case instancetable.Waiting:
+	}
+	if len(m.held[e.Key]) > 0 { // an operator's hand is on it
+		return
 	}
 	switch m.started(e, e.Known.Origin) {
 	case startUnknown:
@@ -116,5 +118,9 @@ func (m *Machine) ended(p Ended) {
 	}
 	e.Result = p.Result
 	m.table.SetPhase(e, instancetable.Waiting)
+	for _, w := range slices.Clone(m.held[e.Key]) {
+		w.say.(*command).ended = p.Result.Started
+		m.hear(w, nil)
+	}
 	m.consider(e)
 }

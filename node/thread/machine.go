@@ -58,6 +58,7 @@ type Machine struct {
 	commands   map[commandKey]*word             // operators' words in the queue that were taken up
 	evaluating map[Token]*word                  // of them, those whose conditions are being evaluated
 	inquiring  map[Token]*word                  // of them, those of which is asked whether people may
+	held       map[message.Entry][]*word        // of them, those that end an entry: nothing else is decided of it
 	bound      int                              // operations of one transaction (N5)
 
 	browse   browse // its token stays where it could not be read: nothing is read on
@@ -92,7 +93,7 @@ func New(c Config) *Machine {
 		coming:   map[message.Entry][]message.Message{},
 		places:   newPlaces(c.Limits.Bytes),
 		starting: map[message.InstanceID]*starting{},
-		commands: map[commandKey]*word{}, evaluating: map[Token]*word{}, inquiring: map[Token]*word{},
+		commands: map[commandKey]*word{}, evaluating: map[Token]*word{}, inquiring: map[Token]*word{}, held: map[message.Entry][]*word{},
 		bound:  cascadeOps,
 		browse: browse{on: true},
 	}

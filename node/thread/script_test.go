@@ -53,6 +53,7 @@ import (
 //	retry x 1 [saw=ITERATION.RUN] [reply] [again=N]   an operator's word comes into the store: a new one, or number N once more
 //	staff ann bob        who may have work items from now on; dora administers the process
 //	work claim x 1 ann [operator] [to=bob] [again=N]   what somebody says about the item of x of instance 1 comes into the store
+//	finish x 1, skip x 1   likewise: x ends by hand
 //	drop 1, redeliver 1  words of operators about refused messages
 //	rest                 everything is done and answered until programs run only
 //	state                what is in memory
@@ -169,8 +170,8 @@ func (s *script) do(d *datadriven.TestData) {
 		s.due(s.entry(words[0], words[1]), strings.Join(words[2:], ""))
 	case "again":
 		s.step(s.answers[s.find(strings.Join(words, " "), true)])
-	case "retry":
-		s.retry(d, s.entry(words[0], words[1]))
+	case "retry", "finish", "skip":
+		s.hand(d, s.entry(words[0], words[1]))
 	case "staff":
 		s.staff = words
 	case "work":
@@ -261,8 +262,8 @@ func (s *script) word() Token {
 
 func (s *script) say(e Event) { s.step(e) }
 
-func (s *script) retry(d *datadriven.TestData, e message.Entry) {
-	o := message.Word{Wish: message.WishRetry, Operator: "ann", Site: "B", Reply: d.HasArg("reply")}
+func (s *script) hand(d *datadriven.TestData, e message.Entry) {
+	o := message.Word{Wish: message.Wish(d.Cmd), Operator: "ann", Site: "B", Reply: d.HasArg("reply")}
 	number := s.orders + 1
 	if d.HasArg("again") {
 		d.ScanArgs(s.T, "again", &number)
@@ -276,6 +277,9 @@ func (s *script) retry(d *datadriven.TestData, e message.Entry) {
 		if _, err := fmt.Sscanf(saw, "%d.%d", &o.Saw.Iteration, &o.Saw.Run); err != nil {
 			s.Fatal(err)
 		}
+	}
+	if o.Wish == message.WishFinish {
+		o.Output = []byte("{}")
 	}
 	if d.HasArg("wish") {
 		d.ScanArgs(s.T, "wish", (*string)(&o.Wish))

@@ -316,6 +316,7 @@ var eventOf = map[behaviour.What]record.Event{
 	behaviour.Began:      record.EventBegun,
 	behaviour.Decided:    record.EventDecided,
 	behaviour.Notified:   record.EventNotified,
+	behaviour.Forced:     record.EventForced,
 
 	behaviour.Offered:     record.EventOffered,
 	behaviour.Claimed:     record.EventClaimed,

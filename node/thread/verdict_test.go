@@ -103,7 +103,7 @@ func (w *world) events(activity processtable.ActivityID) (out []string) {
 }
 
 var eventNames = map[record.Event]string{
-	record.EventInError: "in-error", record.EventRetried: "retried", record.EventDropped: "dropped",
+	record.EventInError: "in-error", record.EventRetried: "retried", record.EventForced: "forced", record.EventDropped: "dropped",
 	record.EventStarted: "started", record.EventEnded: "ended", record.EventIterated: "iterated", record.EventFailed: "failed",
 	record.EventTerminated: "terminated", record.EventSkipped: "skipped", record.EventStopped: "stopped", record.EventPassed: "passed",
 	record.EventAsked: "asked", record.EventAnswered: "answered", record.EventBegun: "begun", record.EventReturned: "returned",

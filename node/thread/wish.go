@@ -28,6 +28,8 @@ func (m *Machine) wishes(of message.Wish) wishing {
 		return m.retry
 	case message.WishClaim, message.WishRelease, message.WishTransfer, message.WishSave, message.WishComplete:
 		return m.work
+	case message.WishFinish, message.WishSkip:
+		return m.byHand
 	}
 	return nil
 }
@@ -52,7 +54,7 @@ func (m *Machine) obey(w *word, c *command, seen *sight) {
 		m.postponed = append(m.postponed, w)
 	default:
 		view := e.Behaviour.View(e.State, m.now)
-		if saw := c.order.Saw; saw != nil && (saw.Iteration != view.Iterations || saw.Run != view.Run) {
+		if saw := c.order.Saw; saw != nil && (max(1, saw.Iteration) != max(1, view.Iterations) || saw.Run != view.Run) { // of the first iteration nothing is kept while it runs
 			m.overtaken(w, true, fmt.Sprintf("you saw iteration %d, run %d of it, and it is at iteration %d, run %d", saw.Iteration, saw.Run, view.Iterations, view.Run))
 			return
 		}

@@ -100,6 +100,12 @@ func (q *Queue) Word(e message.Entry, home processtable.NodeID, id message.WordI
 		}
 		return nil
 	})
+	if (err == nil || errors.Is(err, read.ErrEnough)) && home == "" && answered == nil { // that of a skip is in the activity's end
+		end, ended, e := q.Ended(e)
+		if err = e; ended && end.Word != nil && end.Word.ID == id {
+			answered = &end
+		}
+	}
 	if err != nil && !errors.Is(err, read.ErrEnough) {
 		return nil, nil, fmt.Errorf("word %s about instance %s: %w", id, e.Instance, q.records.Judge(err))
 	}

@@ -47,11 +47,13 @@ const (
 	EventSaved       Event = 33
 	EventCompleted   Event = 34
 	EventWithdrawn   Event = 35
+
+	EventForced Event = 43 // an operator has finished an activity by hand (N30): its end follows
 )
 
 // known are the numbers of events, in ranges of which both ends are included.
 var known = [...][2]Event{
-	{EventStarted, EventReturned}, {EventDecided, EventThinned}, {EventSent, EventPutBack}, {EventOffered, EventWithdrawn},
+	{EventStarted, EventReturned}, {EventDecided, EventThinned}, {EventSent, EventPutBack}, {EventOffered, EventWithdrawn}, {EventForced, EventForced},
 }
 
 // Valid says whether it is one that this program knows.
@@ -90,13 +92,13 @@ type AuditRecord struct {
 	Run        int // grows with an operator's restart
 	RC         int64
 	Started    time.Time // zero if it did not run
-	Reason     string    // of EventFailed, EventInError, EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered; of EventStarted the key
-	By         string    `json:",omitempty"` // who, as "alice at B": of EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, and of EventTerminated with an output given by hand
+	Reason     string    // of EventFailed, EventInError, EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, EventForced, and of EventSkipped by an operator; of EventStarted the key
+	By         string    `json:",omitempty"` // who, as "alice at B": of EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, EventForced, of EventSkipped by an operator, and of EventTerminated with an output given by hand
 	Consumed   []Consumed
 	Output     []byte // CBOR container; nil if none
 	Sent       []Sent
-	// Word is the operator's word that the record is about: of EventAsked, EventAnswered and
-	// EventRetried; nil: of none.
+	// Word is the operator's word that the record is about: of EventAsked, EventAnswered,
+	// EventRetried, EventForced, and EventSkipped, or EventCancelling before that, by an operator; nil: of none.
 	Word *Word `json:",omitempty"`
 	// Ending is how an activity that ran has ended: of EventTerminated, and of EventInError where what
 	// follows from such an end has failed.
@@ -125,7 +127,7 @@ type AuditRecord struct {
 // whatever has come of an instance there are other records.
 func (a *AuditRecord) Hearsay() bool {
 	switch a.Event {
-	case EventAsked, EventAnswered, EventRetried, EventDropped:
+	case EventAsked, EventAnswered, EventRetried, EventDropped, EventForced:
 		return true
 	default:
 		return false

@@ -148,6 +148,9 @@ func (j *judge) take(r *record.AuditRecord) {
 	if r.Event == record.EventCancelled {
 		j.cancelled(path, r)
 	}
+	if known && !isOwn(r.Activity) {
+		j.forced(path, r)
+	}
 	if r.Event == record.EventSent {
 		j.sent[r.About.Token] = r.Clock
 	}
@@ -368,9 +371,30 @@ func (j *judge) byBundle(path string, name processtable.ActivityID, r *record.Au
 	return j.find(path, func(o *record.AuditRecord) bool { return o.Clock < r.Clock && endsEarly(o) }) != nil
 }
 
+// byHand: an operator has ended it (N30).
+func byHand(r *record.AuditRecord) bool {
+	return r.Event == record.EventForced || r.Event == record.EventSkipped && r.By != ""
+}
+
+// forced: what an operator ends had not ended, and begins nothing more: a block or bundle that was ended by hand has come
+// back in no other way.
+func (j *judge) forced(path string, r *record.AuditRecord) {
+	if byHand(r) && j.find(path, isEnd) != nil {
+		j.add("%s is ended by hand, and it had ended", path)
+	}
+	before := j.find(path, func(o *record.AuditRecord) bool { return o.Event == record.EventForced })
+	switch {
+	case before == nil:
+	case r.Event == record.EventForced:
+		j.add("%s is finished by hand twice", path)
+	case r.Event == record.EventIterated || r.Event == record.EventFailed || r.Event == record.EventTerminated && r.By != before.By:
+		j.add("%s was finished by %s, and then %d", path, before.By, r.Event)
+	}
+}
+
 // endsEarly: with that, what is inside of a block is cancelled.
 func endsEarly(r *record.AuditRecord) bool {
-	return r.Event == record.EventCancelled || r.Event == record.EventCancelling || r.Ending != message.Ending{}
+	return byHand(r) || r.Event == record.EventCancelled || r.Event == record.EventCancelling || r.Ending != message.Ending{}
 }
 
 // nothingLeft: all activities have ended, in each iteration that has begun.

@@ -40,7 +40,7 @@ func (j *judge) first(path string, place Place, r *record.AuditRecord) {
 		case len(trues) < k || !slices.Equal(counted, trues[:k]):
 			j.add("%s begins with %v, and TRUE came %v", path, r.Counted, trues)
 		}
-	case r.Event == record.EventSkipped && falses <= n-k:
+	case r.Event == record.EventSkipped && r.By == "" && falses <= n-k:
 		j.add("%s is skipped, and of %d connectors %d were FALSE, where it begins with %d", path, n, falses, k)
 	case r.Event == record.EventTerminated && (before == nil || !slices.Equal(before.Counted, r.Counted)):
 		j.add("%s ends with %v, which it was not decided with", path, r.Counted)

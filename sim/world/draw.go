@@ -31,6 +31,7 @@ func Draw(seed uint64) Plan {
 	d.timed()
 	d.scheduled()
 	d.hurry()
+	d.hands() // the last, so that all else is drawn as ever
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }
@@ -183,7 +184,7 @@ func (d *drawing) fault(do Deed) {
 		}
 	case Astray:
 		d.caller(&e)
-	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Signal, Wrong:
+	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Hand, Signal, Wrong:
 	}
 	d.add(e)
 }
@@ -358,5 +359,20 @@ func (d *drawing) people() {
 		if at := d.plan.Instances[i]; d.plan.Processes[at.Process].Kind == Bundling && d.in(3) {
 			d.add(Event{At: min(at.At+d.between(time.Second, 10*time.Minute), d.plan.Clear-1), Do: Retry, Site: d.site(), Instance: i})
 		}
+	}
+}
+
+// hands draws, for some worlds, operators who end activities by hand while their instances run (N30).
+func (d *drawing) hands() {
+	if len(d.plan.Before) > 0 || !d.in(4) {
+		return
+	}
+	for range 1 + d.IntN(3) {
+		i := d.IntN(len(d.plan.Instances))
+		at := d.plan.Instances[i].At + time.Duration(d.Int64N(int64(5*time.Second)))
+		if d.in(2) {
+			at = d.moment()
+		}
+		d.add(Event{At: min(at, d.plan.Clear-1), Do: Hand, Site: d.site(), Number: d.IntN(2), Instance: i})
 	}
 }

@@ -92,6 +92,8 @@ func (w *World) happen(e Event) {
 		w.terminate(e)
 	case Retry:
 		w.retry(e)
+	case Hand:
+		w.hand(e)
 	case Signal:
 		w.signal(e)
 	case Decide:
@@ -105,7 +107,7 @@ func (w *World) happen(e Event) {
 // is counted when they have an effect.
 func (w *World) atOnce(e Event, s *site) {
 	switch e.Do {
-	case Crash, Stop, Sluggish, Cold, Low, Full, Clock, Backup, Lose, Image, Twice, Ask, Terminate, Retry, Signal, Wrong:
+	case Crash, Stop, Sluggish, Cold, Low, Full, Clock, Backup, Lose, Image, Twice, Ask, Terminate, Retry, Signal, Wrong, Hand:
 		w.journal.met(string(e.Do))
 	case Astray:
 		if !w.plan.Apart && s.routes != 1 && (w.plan.BothCall || e.Site < e.Peer) {

@@ -115,6 +115,7 @@ const (
 	Ask       Deed = "ask"        // somebody asks question Number, of instance Instance
 	Terminate Deed = "terminate"  // an operator ends instance Instance
 	Retry     Deed = "retry"      // an operator retries whatever of instance Instance is in error
+	Hand      Deed = "hand"       // an operator finishes (Number 1), or skips, what of instance Instance is under way
 	Signal    Deed = "signal"     // somebody outside sends event Number to instance Instance, under an identifier of these
 	Wrong     Deed = "wrong"      // somebody asks for what is refused, in way Number
 )
@@ -194,5 +195,5 @@ func (p *Process) ofKind() *generate.Case {
 // Deeds are all of them.
 var Deeds = []Deed{
 	Crash, CrashAt, CrashIn, Stop, FailWrite, FailRead, Sluggish, Cold, Low, Full, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew,
-	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Signal, Wrong,
+	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Retry, Hand, Signal, Wrong,
 }

@@ -142,6 +142,8 @@ func (e Event) String() string {
 		return fmt.Sprintf("an operator at %s terminates instance %d", e.Site, e.Instance)
 	case Retry:
 		return fmt.Sprintf("an operator at %s retries what of instance %d is in error", e.Site, e.Instance)
+	case Hand:
+		return fmt.Sprintf("an operator at %s %s what of instance %d is under way", e.Site, [...]string{"skips", "finishes"}[e.Number], e.Instance)
 	case Signal:
 		return fmt.Sprintf("somebody outside sends event %d to instance %d, through %s", e.Number, e.Instance, e.Site)
 	case Wrong:

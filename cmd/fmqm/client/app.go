@@ -26,7 +26,7 @@ fmqm list
 fmqm why ` + example,
 		Commands: []*cli.Command{
 			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(),
-			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), terminateCommand(), refusedCommand(),
+			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), finishCommand(), skipCommand(), terminateCommand(), refusedCommand(),
 			rebuildCommand(), scheduleCommand(), eventCommand(), workCommand(),
 			common.CompletionCommand("fmqm"), common.ManCommand("fmqm"),
 		},

@@ -27,9 +27,11 @@ func manyFlags() []cli.Flag {
 
 // many is a command about all instances that a filter names.
 type many struct {
-	what   string // retry or terminate
-	filter filter
-	reason string // of a retry, for the history
+	what     string // retry, finish, skip or terminate
+	filter   filter
+	activity string // of a word: which one; empty: all in error
+	given    given  // of a word
+	reason   string // of a word, for the history
 }
 
 // deed is what such a command does at one place, or would do.
@@ -42,7 +44,7 @@ type deed struct {
 	Node     string            `json:"node"` // of the activity; else where the instance was started
 	Plan     string            `json:"plan"`
 	Result   string            `json:"result,omitempty"` // done, queued or failed; empty: it was only planned
-	ID       api.WordID        `json:"id,omitzero"`      // of a retry that is queued, for --word
+	ID       api.WordID        `json:"id,omitzero"`      // of a word that is queued, for --word
 	Reason   string            `json:"reason,omitempty"` // why it failed or is queued; else why the activity is in error
 
 	err error
@@ -55,8 +57,15 @@ func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) 
 	if err != nil {
 		return nil, err
 	}
+	word := what != "terminate"
 	ofProcess := what == "terminate" && len(f.given) == 1 && strings.Contains(f.request.Process, "@") // which instance is meant
+	activity := ""
 	switch {
+	case word && len(f.given) > 0 && c.NArg() == 1:
+		if _, err := api.ParseInstance(c.Args().First()); err == nil {
+			return nil, common.Usagef("%s: name %s, or select instances with flags, not both", what, strings.Join(arguments, " and "))
+		}
+		activity = c.Args().First()
 	case c.NArg() > 0 && (len(f.given) > 0 && !ofProcess || c.IsSet("limit") || c.Bool("yes")):
 		return nil, common.Usagef("%s: name %s, or select instances with flags, not both", what, strings.Join(arguments, " and "))
 	case c.NArg() > 0 && c.NArg() < len(arguments):
@@ -65,18 +74,22 @@ func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) 
 		return nil, nil
 	case len(f.given) == 0:
 		return nil, common.Usagef("%s is missing: see fmqm %s --help; or select instances with --process, --since, --in-error or --state", arguments[0], what)
+	}
+	switch {
+	case word && what != wordRetry && activity == "":
+		return nil, common.Usagef("ACTIVITY is missing: which one of each instance; see fmqm %s --help", what)
 	case f.ended():
 		return nil, common.Usagef("--state %s: what has ended has nothing left to %s", f.request.State, what)
 	case len(f.given) == 1 && f.request.State == api.InstanceRunning:
 		return nil, common.Usagef("--state running means everything: narrow it with --process, --since or --in-error")
 	}
-	if what == "retry" {
+	if what == wordRetry {
 		f.request.InError = true
 	}
 	if f.limit == 0 {
 		f.limit = manyInstances
 	}
-	return &many{what, f, c.String("reason")}, nil
+	return &many{what: what, filter: f, activity: activity, reason: c.String("reason")}, nil
 }
 
 // do says what would be done, or does it and says what came of it.
@@ -86,7 +99,7 @@ func (m *many) do(c *cli.Context) error {
 		return err
 	}
 	defer a.client.Close()
-	deeds, found, err := m.plan(c.Context, a.client)
+	deeds, found, err := m.plan(c, a)
 	if err != nil {
 		return err
 	}
@@ -113,16 +126,24 @@ func (m *many) do(c *cli.Context) error {
 	return err
 }
 
-func (m *many) plan(ctx context.Context, client *api.Client) (deeds []deed, all found, err error) {
-	all, err = m.filter.each(ctx, client, func(i api.Instance) error {
+func (m *many) plan(c *cli.Context, a asked) (deeds []deed, all found, err error) {
+	all, err = m.filter.each(c.Context, a.client, func(i api.Instance) error {
 		d := deed{Instance: i.Instance, Process: i.Process, State: i.State, Node: i.Origin, Plan: m.what}
-		if m.what != "retry" {
+		if m.what == "terminate" {
 			if i.State != api.InstanceTerminated { // by an operator's marker, which has not ended it yet
 				deeds = append(deeds, d)
 			}
 			return nil
 		}
+		if !m.filter.request.InError { // wherever it is under way
+			some, err := m.executions(c, a, i.Instance, m.activity)
+			deeds = append(deeds, some...)
+			return err
+		}
 		for _, e := range i.Errors {
+			if m.activity != "" && m.activity != e.Activity && m.activity != api.Shown(e.Scope, e.Activity) {
+				continue
+			}
 			d.Scope, d.Activity, d.Node, d.Reason = e.Scope, e.Activity, e.Node, e.Reason
 			deeds = append(deeds, d)
 		}
@@ -153,7 +174,7 @@ func (m *many) summary(deeds []deed) string {
 		texts = append(texts, fmt.Sprintf("%s (%d)", name, places[name]))
 	}
 	what := text.Counted(len(instances), "instance", "instances")
-	if m.what == "retry" {
+	if m.what != "terminate" {
 		what = text.Counted(len(deeds), "activity", "activities") + " of " + what
 	}
 	return m.what + " " + what + ": " + strings.Join(texts, ", ")
@@ -250,12 +271,12 @@ func (m *many) carryOut(c *cli.Context, a asked, deeds []deed) (failed failures,
 	return failed, err
 }
 
-// sayQueued says how to ask for what has come of the retries that are queued: their
+// sayQueued says how to ask for what has come of the words that are queued: their
 // identifiers are known here alone, and a table has no room for them.
 func sayQueued(c *cli.Context, deeds []deed) {
 	queued := slices.DeleteFunc(slices.Clone(deeds), func(d deed) bool { return d.Result != string(api.WordQueued) })
 	for _, d := range queued[:min(len(queued), manyShown)] {
-		common.Talk(c, "queued: %s", common.OneLine(askWord(d.Instance, api.Shown(d.Scope, d.Activity), d.Node, d.ID)))
+		common.Talk(c, "queued: %s", common.OneLine(askWord(d.Plan, d.Instance, api.Shown(d.Scope, d.Activity), d.Node, d.ID)))
 	}
 	if cut := len(queued) - manyShown; cut > 0 {
 		common.Talk(c, "and %d more are queued: fmqm history of each instance has what comes of them; with -o json or jsonl every line has its id", cut)
@@ -263,12 +284,12 @@ func sayQueued(c *cli.Context, deeds []deed) {
 }
 
 func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
-	if m.what == "retry" {
-		var word api.Word
-		word, d.err = client.Retry(ctx, d.Instance, api.RetryRequest{Scope: d.Scope, Activity: d.Activity, Reason: m.reason})
-		d.Result, d.Reason = string(word.Result), word.Reason
-		if word.Result == api.WordQueued {
-			d.ID = word.ID
+	if m.what != "terminate" {
+		var said api.Word
+		said, d.err = (&word{what: m.what, instance: d.Instance, scope: d.Scope, activity: d.Activity, reason: m.reason, given: m.given}).say(ctx, client)
+		d.Result, d.Reason = string(said.Result), said.Reason
+		if said.Result == api.WordQueued {
+			d.ID = said.ID
 		}
 	} else {
 		d.Result, d.err = "done", endOne(ctx, client, d)

@@ -1,12 +1,8 @@
 package client
 
 import (
-	"bytes"
-	"cmp"
-	"fmt"
 	"io"
 
-	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"fmqm/api"
@@ -18,10 +14,10 @@ func retryCommand() *cli.Command {
 		Name: "retry", Usage: "let an activity in error go on, or many", ArgsUsage: "[INSTANCE] [ACTIVITY]",
 		Description: `Runs the activity's program again. If the program had ended and a condition failed, only
 the condition is evaluated again. With --output the program does not run: it counts as
-ended with return code 0 and this output.
+ended with return code 0 and this output. With --input it runs again with this input.
 
-Without INSTANCE it retries every activity in error of the instances that --in-error,
---process, --since and --state select, over all sites, as fmqm list does. It shows the plan
+Without INSTANCE it retries every activity in error, or ACTIVITY where it is, of the instances that
+--in-error, --process, --since and --state select, over all sites, as fmqm list does. It shows the plan
 and does nothing, unless you give --yes. Then it says for each what happened; a failure does
 not stop the others.
 
@@ -44,117 +40,12 @@ fmqm retry --in-error --process purchase-order --since 2h
 fmqm retry --in-error --process purchase-order --since 2h --yes`,
 		Flags: printing(append(manyFlags(),
 			&cli.BoolFlag{Name: "all", Usage: "every execution of ACTIVITY that is in error"},
+			&cli.StringFlag{Name: "input", Usage: "run it with `JSON`, @FILE, or - for standard input, as the input"},
 			&cli.StringFlag{Name: "output", Usage: "use `JSON`, @FILE, or - for standard input, as the output"},
 			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the history: why"},
 			&cli.StringFlag{Name: "word", Usage: "ask for what has come of the retry `ID`, which was queued"})...),
-		Action: retry,
+		Action: func(c *cli.Context) error { return hand(c, wordRetry) },
 	}
-}
-
-func retry(c *cli.Context) error {
-	many, err := aboutMany(c, "retry", "INSTANCE", "ACTIVITY")
-	if err != nil {
-		return err
-	}
-	if many != nil {
-		if c.IsSet("output") {
-			return common.Usagef("--output is for one activity: name INSTANCE and ACTIVITY")
-		}
-		if c.IsSet("word") {
-			return common.Usagef("--word is about one activity: name INSTANCE and ACTIVITY")
-		}
-		if c.Bool("all") {
-			return common.Usagef("--all is about one activity: name INSTANCE and ACTIVITY")
-		}
-		return many.do(c)
-	}
-	id, err := api.ParseInstance(c.Args().First())
-	if err != nil {
-		return err
-	}
-	if c.Bool("all") {
-		return retryAll(c, id, c.Args().Get(1))
-	}
-	output, err := common.ReadJSON(c, "output")
-	if err != nil {
-		return err
-	}
-	scope, activity := api.CutScope(c.Args().Get(1))
-	r := api.RetryRequest{Scope: scope, Activity: activity, Output: bytes.TrimSpace(output.Text), Reason: c.String("reason")}
-	if text := c.String("word"); text != "" {
-		if r.Word, err = uuid.Parse(text); err != nil {
-			return common.Usagef("--word: %q is not the identifier of a word: an answer that said \"queued\" has it", text)
-		}
-		r.Asked = true
-	}
-	a := asked{}
-	if err := a.connect(c); err != nil {
-		return err
-	}
-	defer a.client.Close()
-	word, err := a.client.Retry(c.Context, id, r)
-	if err != nil {
-		return output.Explain(c, err)
-	}
-	name := cmp.Or(api.Shown(word.Scope, word.Activity), c.Args().Get(1))
-	if word.Result == api.WordQueued {
-		common.Talk(c, "queued: %s: %s", word.Reason, askWord(id, name, word.Node, word.ID))
-	} else {
-		common.Talk(c, "%s goes on; see fmqm status %s", name, id)
-	}
-	return a.printer.Object(word, func(io.Writer) error { return nil })
-}
-
-// retryAll retries every execution of an activity that is in error.
-func retryAll(c *cli.Context, id api.InstanceID, path string) error {
-	if c.IsSet("output") || c.IsSet("word") {
-		return common.Usagef("--output and --word are for one execution: leave out --all, or name it, such as documents#2/%s", path)
-	}
-	a := asked{}
-	if err := a.connect(c); err != nil {
-		return err
-	}
-	defer a.client.Close()
-	deeds, err := retriesOf(c, a, id, path)
-	if err != nil {
-		return err
-	}
-	if len(deeds) == 0 {
-		return &common.Error{Exit: common.ExitNotFound, Text: fmt.Sprintf("%s is nowhere in error in %s, as far as the nodes tell; see fmqm status %s --tree", path, id, id)}
-	}
-	m := &many{what: "retry", reason: c.String("reason")}
-	failed, err := m.carryOut(c, a, deeds)
-	sayQueued(c, deeds)
-	if err == nil {
-		err = failed.outcome(len(deeds))
-	}
-	return err
-}
-
-// retriesOf are those of every execution of an activity. All pages are read before the first retry, which
-// may change what is on those after it.
-func retriesOf(c *cli.Context, a asked, id api.InstanceID, path string) (deeds []deed, err error) {
-	for page := (api.StatusRequest{Tree: true, States: []api.ActivityState{api.ActivityInError}}); ; {
-		st, err := a.client.StatusOf(c.Context, id, page)
-		if err != nil {
-			return nil, err
-		}
-		warn(c, st.Unreachable, st.More)
-		for _, at := range st.Activities {
-			if name := api.Shown(at.Scope, at.Activity); at.Activity == path || name == path {
-				deeds = append(deeds, deed{Instance: id, Process: st.Process, State: st.State, Scope: at.Scope, Activity: at.Activity, Node: at.Node, Plan: "retry", Reason: at.Reason})
-			}
-		}
-		if st.Next == "" || st.Next == page.After {
-			return deeds, nil
-		}
-		page.After = st.Next
-	}
-}
-
-// askWord says what comes of a retry that is queued, and how to ask for it.
-func askWord(id api.InstanceID, activity, node string, word api.WordID) string {
-	return fmt.Sprintf("%s retries %s as soon as it hears of it; for what has come of it, ask again with: fmqm retry %s %s --word %s", node, activity, id, activity, word)
 }
 
 func terminateCommand() *cli.Command {

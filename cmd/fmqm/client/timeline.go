@@ -216,6 +216,9 @@ func (t *timeline) text(e api.HistoryEvent) string {
 	case api.EventTerminated:
 		return t.marks.done + " " + e.Activity + turn
 	case api.EventSkipped:
+		if e.By != "" {
+			return t.marks.dead + " " + e.Activity + " skipped by hand"
+		}
 		return t.marks.dead + " " + e.Activity + " skipped"
 	case api.EventPassed:
 		return t.marks.dead + " " + e.Activity + " passed around"
@@ -236,6 +239,8 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		return t.marks.bad + " " + e.Activity + " in error" + turn
 	case api.EventRetried:
 		return t.marks.other + " " + e.Activity + " retried"
+	case api.EventForced:
+		return t.marks.other + " " + e.Activity + " finished by hand"
 	case api.EventDropped:
 		return t.marks.other + " " + e.Activity + ": an operator dropped a message"
 	case api.EventAsked:
@@ -254,7 +259,7 @@ func (t *timeline) paint(e api.Event, text string) string {
 		return t.style.Good(text)
 	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling, api.EventRaced:
 		return t.style.Faint(text)
-	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered,
+	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventForced, api.EventDropped, api.EventAsked, api.EventAnswered,
 		api.EventSent, api.EventReceived, api.EventPutBack, api.EventDecided, api.EventNotified:
 		return t.style.Busy(text)
 	case api.EventInError:
