@@ -35,6 +35,13 @@
 //	GET  /v1/events                      ?name ?key ?waiting ?after ?limit -> EventsAnswer
 //	GET  /v1/events/{id}                                    -> KeptEvent
 //	POST /v1/events/{id}/drop            {}                -> KeptEvent
+//	GET  /v1/work                        ?all ?claimed ?process ?activity ?after ?limit ?as -> WorkAnswer
+//	GET  /v1/work/{item}                 ?as               -> WorkShown
+//	POST /v1/work/{item}/claim           WorkWord          -> WorkDone
+//	POST /v1/work/{item}/release         WorkWord          -> WorkDone
+//	POST /v1/work/{item}/transfer        WorkWord          -> WorkDone
+//	POST /v1/work/{item}/save            WorkWord          -> WorkDone
+//	POST /v1/work/{item}/complete        WorkWord          -> WorkDone
 //	GET  /v1/whoami                                         -> WhoAmI
 //	POST /v1/upload                      UploadRequest     -> UploadAnswer
 //

@@ -70,6 +70,13 @@ var requests = []Request{
 	{"GET /v1/events/{id}", RightViewer, OfSeveral, false, false, gives(server.event)},
 	{"POST /v1/events/{id}/drop", RightOperator, OfSeveral, true, false, gives(server.dropEvent)},
 	{"GET /v1/whoami", RightNone, OfSeveral, false, true, gives(server.whoami)},
+	{"GET /v1/work", RightClerk, OfSeveral, false, true, gives(server.work)},
+	{"GET /v1/work/{item}", RightClerk, OfSeveral, false, true, gives(server.workItem)},
+	{"POST /v1/work/{item}/claim", RightClerk, OfSeveral, true, true, gives(workWord(WorkClaim))},
+	{"POST /v1/work/{item}/release", RightClerk, OfSeveral, true, true, gives(workWord(WorkRelease))},
+	{"POST /v1/work/{item}/transfer", RightClerk, OfSeveral, true, true, gives(workWord(WorkTransfer))},
+	{"POST /v1/work/{item}/save", RightClerk, OfSeveral, true, true, gives(workWord(WorkSave))},
+	{"POST /v1/work/{item}/complete", RightClerk, OfSeveral, true, true, gives(workWord(WorkComplete))},
 	{"POST /v1/upload", RightDefiner, OfBody, true, false, gives(server.upload)},
 }
 

@@ -65,6 +65,18 @@ func (f *finding) DropEvent(context.Context, string) (api.KeptEvent, error) {
 	return api.KeptEvent{}, f.note("drop")
 }
 
+func (f *finding) Work(context.Context, api.WorkRequest) (api.WorkAnswer, error) {
+	return api.WorkAnswer{}, f.note("work")
+}
+
+func (f *finding) WorkItem(context.Context, string, string) (api.WorkShown, error) {
+	return api.WorkShown{}, f.note("item")
+}
+
+func (f *finding) SayWork(context.Context, string, api.WorkVerb, api.WorkWord) (api.WorkDone, error) {
+	return api.WorkDone{}, f.note("work word")
+}
+
 // bodies are what requests of the table carry; of the others it is empty, or {}.
 var bodies = map[string]string{
 	"POST /v1/instances":                  `{"instance": "` + id + `", "process": "order@1"}`,
@@ -85,7 +97,7 @@ var bodies = map[string]string{
 func ask(t *testing.T, f *finding, row api.Request, c api.Caller) (int, *api.Error) {
 	t.Helper()
 	method, path, _ := strings.Cut(row.Pattern, " ")
-	path = strings.NewReplacer("{id}", id, "{number}", "1", "{peer}", "B", "{process}", "order").Replace(path)
+	path = strings.NewReplacer("{id}", id, "{number}", "1", "{peer}", "B", "{process}", "order", "{item}", "k3v9x2m4q8ra").Replace(path)
 	body := bodies[row.Pattern]
 	if body == "" && method == http.MethodPost {
 		body = `{}`

@@ -49,6 +49,7 @@ const (
 	KindReceive = "receive"
 	KindSend    = "send"
 	KindBundle  = "bundle"
+	KindManual  = "manual"
 )
 
 // StartRequest starts an instance. It is idempotent (N2): a known Instance with the
@@ -165,7 +166,9 @@ type Activity struct {
 	Attempts   int             `json:"attempts,omitempty"` // of this iteration, where there was more than one
 	RC         *int64          `json:"rc,omitempty"`       // where it has run
 	Reason     string          `json:"reason,omitempty"`   // of in-error, suspended, waiting for a repeat, and of what was ended by hand
-	By         string          `json:"by,omitempty"`       // who has ended it by hand, or has given its output, as "alice at B"
+	By         string          `json:"by,omitempty"`       // who has ended it by hand, or has given its output, as "alice at B"; of a manual activity who has claimed or done it, as "ann@ward"
+	For        string          `json:"for,omitempty"`      // of a manual activity: whom that person stands in for
+	Item       string          `json:"item,omitempty"`     // of a manual activity that is offered or claimed: its work item
 	Started    time.Time       `json:"started,omitzero"`
 	Ended      time.Time       `json:"ended,omitzero"`
 	Due        time.Time       `json:"due,omitzero"`      // of what has not ended: its deadline, or of a wait the time at which it goes on
@@ -288,32 +291,39 @@ type HistoryAnswer struct {
 type Event string
 
 const (
-	EventStarted    Event = "started"    // the instance; activity source
-	EventEnded      Event = "ended"      // the instance; activity sink
-	EventTerminated Event = "terminated" // an activity that ran
-	EventSkipped    Event = "skipped"    // an activity on a dead path
-	EventStopped    Event = "stopped"    // by an operator's terminate
-	EventCancelled  Event = "cancelled"  // by another activity: the reason says which
-	EventCancelling Event = "cancelling" // some of what is inside of it was cancelled, before it is ended
-	EventIterated   Event = "iterated"   // the exit condition was FALSE: once more
-	EventFailed     Event = "failed"     // a failed attempt that will be repeated
-	EventInError    Event = "in-error"
-	EventRetried    Event = "retried"   // an operator's retry
-	EventForced     Event = "forced"    // an operator has finished an activity by hand; its end follows
-	EventDropped    Event = "dropped"   // a message to the activity, which had been set aside, will not take effect: by an operator's word
-	EventAsked      Event = "asked"     // an operator asked that node for what the activity's node has to do
-	EventAnswered   Event = "answered"  // an operator's word was not carried out; or its answer came to the node that was asked
-	EventBegun      Event = "begun"     // an iteration of a block, or the instance of a subprocess
-	EventReturned   Event = "returned"  // what is inside of a block has come to an end in an iteration; or that instance has
-	EventSent       Event = "sent"      // an activity has sent an event
-	EventReceived   Event = "received"  // a receive has taken an event
-	EventPutBack    Event = "put-back"  // an event came for a receive that was over, or beside the one that it took: it is back in its place
-	EventDecided    Event = "decided"   // with the first control connectors into it: about says of which activities they are
-	EventRaced      Event = "raced"     // a connector into it came too late: about says what had won
-	EventSuspended  Event = "suspended" // the instance, with activity source, or an activity; by an operator
-	EventResumed    Event = "resumed"   // a suspend was lifted, by an operator or since its time has come
-	EventNotified   Event = "notified"  // a program of notify has run: the reason says which, and why it failed, if it did
-	EventPassed     Event = "passed"    // what leads out of a dead activity was resolved, there or at another node, before its host ended it
+	EventStarted     Event = "started"    // the instance; activity source
+	EventEnded       Event = "ended"      // the instance; activity sink
+	EventTerminated  Event = "terminated" // an activity that ran
+	EventSkipped     Event = "skipped"    // an activity on a dead path
+	EventStopped     Event = "stopped"    // by an operator's terminate
+	EventCancelled   Event = "cancelled"  // by another activity: the reason says which
+	EventCancelling  Event = "cancelling" // some of what is inside of it was cancelled, before it is ended
+	EventIterated    Event = "iterated"   // the exit condition was FALSE: once more
+	EventFailed      Event = "failed"     // a failed attempt that will be repeated
+	EventInError     Event = "in-error"
+	EventRetried     Event = "retried"     // an operator's retry
+	EventForced      Event = "forced"      // an operator has finished an activity by hand; its end follows
+	EventDropped     Event = "dropped"     // a message to the activity, which had been set aside, will not take effect: by an operator's word
+	EventAsked       Event = "asked"       // an operator asked that node for what the activity's node has to do
+	EventAnswered    Event = "answered"    // an operator's word was not carried out; or its answer came to the node that was asked
+	EventBegun       Event = "begun"       // an iteration of a block, or the instance of a subprocess
+	EventReturned    Event = "returned"    // what is inside of a block has come to an end in an iteration; or that instance has
+	EventSent        Event = "sent"        // an activity has sent an event
+	EventReceived    Event = "received"    // a receive has taken an event
+	EventPutBack     Event = "put-back"    // an event came for a receive that was over, or beside the one that it took: it is back in its place
+	EventDecided     Event = "decided"     // with the first control connectors into it: about says of which activities they are
+	EventRaced       Event = "raced"       // a connector into it came too late: about says what had won
+	EventNotified    Event = "notified"    // a program of notify has run: the reason says which, and why it failed, if it did
+	EventOffered     Event = "offered"     // a work item, to those who may have it; about, here as in the next: the item
+	EventClaimed     Event = "claimed"     // somebody was given it
+	EventReleased    Event = "released"    // it is offered again
+	EventTransferred Event = "transferred" // somebody else was given it: about names him too
+	EventSaved       Event = "saved"       // its draft was changed
+	EventCompleted   Event = "completed"   // somebody has done it: the activity's end, or its next iteration, follows
+	EventWithdrawn   Event = "withdrawn"   // it was taken from people before it was completed: the reason says why
+	EventPassed      Event = "passed"      // what leads out of a dead activity was resolved, there or at another node, before its host ended it
+	EventSuspended   Event = "suspended"   // the instance, with activity source, or an activity; by an operator
+	EventResumed     Event = "resumed"     // a suspend was lifted, by an operator or since its time has come
 )
 
 // HistoryEvent is one line of history, and what watch gives.
@@ -331,6 +341,7 @@ type HistoryEvent struct {
 	Reason    string    `json:"reason,omitempty"`
 	About     string    `json:"about,omitempty"`  // of begun and returned of a subprocess: the instance; of sent, received and put-back: the event, NAME or NAME KEY; of decided and raced: the activities whose connectors counted
 	By        string    `json:"by,omitempty"`     // who has done it by hand, as "alice at B": an operator's name, or user:NAME of a user of that machine
+	For       string    `json:"for,omitempty"`    // whom that person stood in for
 	Stderr    string    `json:"stderr,omitempty"` // of failed and in-error: the last lines of the program's standard error
 }
 

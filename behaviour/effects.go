@@ -27,7 +27,8 @@ type Effects struct {
 	Untimed []Timer
 	// Ends: the entry's messages, all those of its State.Keys, are removed.
 	Ends bool
-	// Outcome is what the audit records; zero: nothing.
+	// Lines are what the audit records before Outcome, which is what it records of the entry; zero: nothing.
+	Lines   []Outcome
 	Outcome Outcome
 }
 
@@ -41,7 +42,7 @@ type Timer struct {
 // Waits reports that there is nothing to do until something arrives. All that a behaviour may
 // set counts: what does not would be dropped without a word.
 func (e *Effects) Waits() bool {
-	return e.Invoke == nil && !e.Ends && len(e.Put)+len(e.Timers)+len(e.Takes)+len(e.Untimed) == 0 && e.Outcome.What == Nothing
+	return e.Invoke == nil && !e.Ends && len(e.Put)+len(e.Timers)+len(e.Takes)+len(e.Untimed)+len(e.Lines) == 0 && e.Outcome.What == Nothing
 }
 
 // Subprocess is the program of what is done by an instance of another process (N19): no configuration
@@ -83,21 +84,28 @@ type Invoke struct {
 type What uint8
 
 const (
-	Nothing    What = iota
-	Terminated      // it ran, and its exit condition was TRUE
-	Skipped         // dead path
-	Stopped         // by an operator's terminate
-	Iterated        // the exit condition was FALSE
-	Failed          // a failed attempt, to be repeated
-	InError         // an operator is needed
-	Retried         // an operator's retry
-	Passed          // dead path: its connectors are resolved, and its host ends it later (R18)
-	Cancelled       // by another activity (N25)
-	Cancelling      // it is being ended, and some of what is inside of it was cancelled (N25)
-	Began           // an instance of another process was begun for it (N19)
-	Decided         // with the first connectors into it: those Counted (N14)
-	Forced          // an operator has ended it with an output, which its end tells of (N30)
-	Notified        // a program has run beside the work: Reason says which, and why it failed, if it did (N23)
+	Nothing     What = iota
+	Terminated       // it ran, and its exit condition was TRUE
+	Skipped          // dead path
+	Stopped          // by an operator's terminate
+	Iterated         // the exit condition was FALSE
+	Failed           // a failed attempt, to be repeated
+	InError          // an operator is needed
+	Retried          // an operator's retry
+	Passed           // dead path: its connectors are resolved, and its host ends it later (R18)
+	Cancelled        // by another activity (N25)
+	Cancelling       // it is being ended, and some of what is inside of it was cancelled (N25)
+	Began            // an instance of another process was begun for it (N19)
+	Decided          // with the first connectors into it: those Counted (N14)
+	Forced           // an operator has ended it with an output, which its end tells of (N30)
+	Notified         // a program has run beside the work: Reason says which, and why it failed, if it did (N23)
+	Offered          // of a work item, as those that follow (N27): people may claim it
+	Claimed          // somebody was given it
+	Released         // it is offered again
+	Transferred      // it was given to another: To
+	Saved            // its draft was changed
+	Completed        // what its output is, is settled
+	Withdrawn        // people have lost it before it was completed
 )
 
 // Outcome is the line of history that a transaction writes.
@@ -111,6 +119,7 @@ type Outcome struct {
 	Started        time.Time
 	Reason         string
 	By             string // of Stopped, Retried, Forced, Skipped by an operator, and Terminated with an output given by hand: who, as "alice at B"; of the end of source: who has started the instance
+	For, To        string // of what a person does, who is By: whom he stands in for; and who is given the item (N27)
 	Output         []byte // CBOR; of Began, of a call: the input (N20)
 	message.Ending        // of Terminated, and of InError where what follows from such an end has failed
 	// Counted are the activities whose connectors counted, of what is decided with the first of them: of Decided,

@@ -19,7 +19,8 @@ const (
 	Deciding                  // it needs no program any more: what it comes to is being written
 	Erring                    // in error: an operator is needed
 	Absorbing                 // on a dead path; it only absorbs what still comes (N6)
-	Begun                     // of a composite or subprocess: what it has begun has not returned (N12); of a wait: its time has not come
+	Begun                     // of a composite or subprocess: what it has begun has not returned (N12); of a wait: its time has not come; of a manual activity: somebody has claimed it
+	OnList                    // of a manual activity: people may claim it (N27)
 )
 
 // View is all that others may see of an entry. Who shows it, lists it, counts it or says why
@@ -41,6 +42,7 @@ type View struct {
 	At         processtable.NodeID       // of a call: where its work was begun last (N20)
 	Begins     bool                      // it has begun some of its work, and could begin more
 	To         []processtable.NodeID     // of what is ready, or Begins: nodes into whose queues it will send (Invoke.To)
+	Item       *message.Item             // of a manual activity that is offered or claimed (N27); nil: it is neither
 	Elements   *Elements                 // of a bundle that has begun (N21); nil: it is none, or has not
 	Error      string                    // why it is in error, or why the last attempt failed
 	RC         *int64                    // in error, where there is one; likewise Output

@@ -26,9 +26,23 @@ func DecodeJSON(t *Type, data []byte) (*Struct, error) {
 	return v.(*Struct), nil
 }
 
+// MergeJSON reads one JSON object as changes to a structure, and gives the changed one; base stays as it is. The members
+// that the object names take its values, those of a structure in it likewise, and the others keep theirs: a list is
+// named as a whole, and null is a member's default. All else is as of DecodeJSON.
+func MergeJSON(base *Struct, data []byte) (*Struct, error) {
+	v, err := decodeJSON(base.Type, data, base)
+	if err != nil {
+		return nil, err
+	}
+	return v.(*Struct), nil
+}
+
 // DecodeJSONValue reads JSON text as a value of any type, such as the default of a
 // member; the rules are those of DecodeJSON.
-func DecodeJSONValue(t *Type, data []byte) (Value, error) {
+func DecodeJSONValue(t *Type, data []byte) (Value, error) { return decodeJSON(t, data, nil) }
+
+// decodeJSON reads JSON text as a value, whose members are those of base where it does not name them; nil: their defaults.
+func decodeJSON(t *Type, data []byte, base *Struct) (Value, error) {
 	if len(data) > MaxJSON {
 		return nil, fault("pass a reference (a file, a URL) instead of the content", "the JSON has over %d bytes", MaxJSON)
 	}
@@ -39,7 +53,7 @@ func DecodeJSONValue(t *Type, data []byte) (Value, error) {
 		return nil, err
 	}
 	d := jsonReader{data: data, left: MaxEncoded}
-	return d.value(t, nil)
+	return d.value(t, nil, base)
 }
 
 // checkSyntax leaves the jsonReader nothing to find but values of a wrong type.
@@ -243,8 +257,9 @@ func (d *jsonReader) take(n int) error {
 }
 
 // value reads a value of type t; m is the member that it is for, if any, whose
-// default null stands for. After an error that goesOn the value has been taken.
-func (d *jsonReader) value(t *Type, m *Member) (Value, error) {
+// default null stands for, and base what a structure has where the text does not say, if not nil. After an error
+// that goesOn the value has been taken.
+func (d *jsonReader) value(t *Type, m *Member, base *Struct) (Value, error) {
 	first := d.peek()
 	token := d.token + 1
 	switch {
@@ -255,7 +270,7 @@ func (d *jsonReader) value(t *Type, m *Member) (Value, error) {
 		}
 		return d.missing(*m)
 	case first == '{' && t.Kind == Structure:
-		return d.object(t)
+		return d.object(t, base)
 	case first == '[' && t.Kind == List:
 		return d.list(t)
 	case first == '{' || first == '[' || t.Kind == Structure || t.Kind == List:
@@ -292,7 +307,7 @@ func tokenName(first byte) string {
 	return "a number"
 }
 
-func (d *jsonReader) object(t *Type) (Value, error) {
+func (d *jsonReader) object(t *Type, base *Struct) (Value, error) {
 	if err := d.take(headSize(uint64(len(t.Members)))); err != nil {
 		return nil, err
 	}
@@ -300,7 +315,7 @@ func (d *jsonReader) object(t *Type) (Value, error) {
 	given := make([]bool, len(t.Members))
 	var wrong error
 	for d.bracket(); d.peek() != '}'; {
-		if err := d.member(s, given); err != nil {
+		if err := d.member(s, given, base); err != nil {
 			if wrong = joined(wrong, err); !goesOn(wrong) {
 				return nil, wrong
 			}
@@ -315,7 +330,12 @@ func (d *jsonReader) object(t *Type) (Value, error) {
 			continue
 		}
 		var err error
-		if s.Fields[i], err = d.missing(m); err != nil {
+		if base != nil {
+			s.Fields[i], err = CloneValue(base.Fields[i]), d.take(encodedSize(base.Fields[i]))
+		} else {
+			s.Fields[i], err = d.missing(m)
+		}
+		if err != nil {
 			return nil, inMember(m.Name, err)
 		}
 	}
@@ -323,7 +343,7 @@ func (d *jsonReader) object(t *Type) (Value, error) {
 }
 
 // member reads a name and its value into s.
-func (d *jsonReader) member(s *Struct, given []bool) error {
+func (d *jsonReader) member(s *Struct, given []bool, base *Struct) error {
 	token := d.token + 1
 	name, err := unquote(d.scalar())
 	i, known := s.Type.index[name]
@@ -335,7 +355,11 @@ func (d *jsonReader) member(s *Struct, given []bool) error {
 		err = inMember(name, fault("remove one of them", "the member occurs twice"))
 	default:
 		given[i] = true
-		if s.Fields[i], err = d.value(s.Type.Members[i].Type, &s.Type.Members[i]); err != nil {
+		var inner *Struct
+		if base != nil {
+			inner, _ = base.Fields[i].(*Struct)
+		}
+		if s.Fields[i], err = d.value(s.Type.Members[i].Type, &s.Type.Members[i], inner); err != nil {
 			return inMember(name, err)
 		}
 		return nil
@@ -353,7 +377,7 @@ func (d *jsonReader) list(t *Type) (Value, error) {
 		if err := checkLength(n + 1); err != nil {
 			return nil, joined(wrong, final(err))
 		}
-		v, err := d.value(t.Elem, nil)
+		v, err := d.value(t.Elem, nil, nil)
 		if err != nil {
 			if wrong = joined(wrong, inElement(n, err)); !goesOn(wrong) {
 				return nil, wrong

@@ -71,6 +71,10 @@ type Snapshot struct {
 	Notices bool          // of an activity: its notices were begun; of a notice: its timer is set (N23)
 	Every   time.Duration // of a notice: it is repeated; 0: it is not
 	Hand    *Hand         // an operator ends it (N30); nil: nobody does
+
+	// Item is the work item that the iteration of a manual activity is (N27); nil: it was not offered. In error it says
+	// who had done it.
+	Item *Item
 }
 
 // Cause says what kind of thing put an activity in error. The numbers are stored.
@@ -107,7 +111,7 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of one of an activity that an operator ends; version 5 is that of a snapshot with what table format 7 brought, version 4 is that of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
+// snapshotVersion is that of one of an activity that an operator ends, or of a work item; version 5 is that of a snapshot with what table format 7 brought, version 4 is that of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
 const snapshotVersion = 6
@@ -115,7 +119,7 @@ const snapshotVersion = 6
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Hand != nil:
+	case s.Hand != nil, s.Item != nil:
 		return snapshotVersion
 	case s.Gathered != nil || s.At != "" || s.Event != "" || len(s.Counted)+len(s.Came) > 0 || s.Notices || s.Every != 0:
 		return 5
@@ -290,6 +294,10 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(33)
 		w.B = appendHand(w.B, s.Hand)
 	}
+	if s.Item != nil {
+		w.Key(34)
+		w.B = appendItem(w.B, s.Item)
+	}
 	return w.B
 }
 
@@ -355,6 +363,8 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Notices = f.Bool()
 		case 31:
 			s.Every = time.Duration(f.Int())
+		case 34:
+			s.Item = readItem(f.Reader)
 		default:
 			f.Unknown()
 		}

@@ -120,6 +120,10 @@ func messages() map[string]kept {
 		Next: 9, Open: []int{3, 7, 8}, Done: 6, Failed: 2, Bytes: 80, Chunk: 3, Chunks: []uint64{1, 3}, Closed: true, Told: 1,
 	}}
 	called := message.Snapshot{Iteration: 1, Started: at, Begun: true, At: "s08"}
+	offered := message.Snapshot{Iteration: 2, Deadline: at.Add(time.Hour), Item: &message.Item{Offered: at}}
+	claimed := message.Snapshot{Iteration: 1, Item: &message.Item{
+		Offered: at, Claim: 3, By: message.Doer{Person: "ann@ward", For: "carl@ward"}, Claimed: at.Add(time.Minute), Draft: []byte{0x81, 4}, Saved: 2,
+	}}
 	first := message.Snapshot{Iteration: 1, Input: []byte{0x81, 3}, Counted: []processtable.ActivityID{"south", "rate"}, Came: []processtable.ActivityID{"north"}}
 	noticed := message.Snapshot{Iteration: 2, Due: at, Input: []byte{0x81, 3}, Deadline: at.Add(time.Hour), Notices: true, Every: 30 * time.Minute}
 	finished, left := begun, begun
@@ -139,6 +143,8 @@ func messages() map[string]kept {
 		"snapshot 6, skip":     {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(left)}, left},
 		"snapshot 5, event":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(received)}, received},
 		"snapshot 5, notice":   {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(noticed)}, noticed},
+		"snapshot 6, offered":  {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(offered)}, offered},
+		"snapshot 6, claimed":  {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(claimed)}, claimed},
 		"snapshot 5, first":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(first)}, first},
 		"return of an element": {element, late},
 		"return of a call":     {worked, message.Return{Output: []byte{0x81, 4}}},

@@ -25,6 +25,8 @@ func (a *Activity) command(s *State, c behaviour.Command, now time.Time) (behavi
 	switch c := c.(type) {
 	case behaviour.Retry:
 		return a.Resume(s, c, now)
+	case behaviour.Work:
+		return a.work(s, c, now)
 	case behaviour.ByHand:
 		return a.endByHand(s, &c, now)
 	case behaviour.Refuse:

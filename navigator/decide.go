@@ -26,6 +26,7 @@ func (a *Activity) complete(s *State, e *behaviour.Effects) {
 	a.tellRace(s, e)
 	a.endNotices(s, e)
 	a.tidy(s, e)
+	a.withdraw(s, e)
 }
 
 func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
@@ -97,6 +98,8 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 		return a.receive(s, input, now)
 	case processtable.KindSend:
 		return a.send(s, input, now)
+	case processtable.KindManual:
+		return a.manual(s, input, now)
 	case processtable.KindProgram, processtable.KindProcess, processtable.KindSource, processtable.KindSink, processtable.KindBlock, processtable.KindBundle, processtable.KindCall: // all but the first two were seen to
 	}
 	if a.undated(s) {

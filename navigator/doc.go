@@ -170,6 +170,13 @@
 //	R42  Who did an activity, and whom that person stood in for, is the last value of a hidden connector (processtable.Manual): it sets no
 //	     member. It comes with all values and with those of words, so that nobody is known of what was skipped. An
 //	     element of a bundle has it from its begin, and a subprocess gives its child who has started its own instance. (N27)
+//	R44  A manual activity whose start condition is TRUE is offered: its snapshot has a work item, and people
+//	     have the word. Each iteration is offered anew, and so is what a retry runs again. (N27)
+//	R45  Of those who want an item one has it: the first whose word is taken. He keeps it until he gives it back or
+//	     to another, or who may does so for him. Its draft begins with the members of the input that have the same
+//	     name and type, and a word changes the members that it names; what is not of the output's type changes nothing. (N27)
+//	R46  Complete gives the iteration's output, _RC is 0, _BY who has done it: then R6 and R7 apply. What nobody has is
+//	     claimed with it. Whatever else ends the activity, or puts it in error, withdraws the item. (N27)
 //	R50  An operator's hand ends an activity that was decided TRUE, whatever runs or waits of it: that is ended, what
 //	     is inside of it is cancelled. Finished, its output is the operator's, _RC is 0, the exit condition is not
 //	     asked, and R7 applies; where that fails the hand is refused, and nothing has changed. It sends no event. Skipped,

@@ -40,6 +40,8 @@ type Activity struct {
 	due, over moment                 // of Deadline and Wait
 	signal    *signal                // of what receives or sends events
 	notices   []noticeTimes
+	urgent    *condition.Expr // of a manual activity: its priority; nil: that is
+	priority  int
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
 	out       []mappings             // of each OutData
@@ -173,6 +175,9 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 		if a.signal, err = prepareSignal(row); err != nil {
 			return nil, err
 		}
+	}
+	if err := a.prepareManual(p.table); err != nil {
+		return nil, err
 	}
 	if err := a.prepareNotices(over); err != nil {
 		return nil, err

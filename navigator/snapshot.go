@@ -174,6 +174,8 @@ func (a *Activity) Review(of behaviour.State, c behaviour.Reviewable, now time.T
 	switch c := c.(type) {
 	case behaviour.Retry:
 		return a.reviewRetry(s, c, now)
+	case behaviour.Work:
+		return a.reviewWork(s, c, now)
 	case behaviour.ByHand:
 		return a.reviewHand(s, &c, now)
 	}
@@ -203,7 +205,7 @@ func (a *Activity) reviewRetry(s *State, c behaviour.Retry, now time.Time) (*beh
 	if err != nil {
 		return nil, err
 	}
-	return &behaviour.Result{RC: s.Snapshot.RC, Output: kept, Ending: s.Snapshot.Ending, Started: s.Snapshot.Started, Ended: now, Event: message.EventNamed(s.Snapshot.Event)}, nil
+	return &behaviour.Result{RC: s.Snapshot.RC, Output: kept, Ending: s.Snapshot.Ending, Started: s.Snapshot.Started, Ended: now, Event: message.EventNamed(s.Snapshot.Event), By: s.doer()}, nil
 }
 
 // Resume is the operator's hand on an activity in error (R17): it runs under a new run
@@ -269,7 +271,7 @@ func (a *Activity) restart(healed *State, at message.Snapshot, now time.Time) be
 		a.reopen(healed, fmt.Sprintf("%s begins anew, after a retry", a.Name))...)
 	at.Run, at.Attempt, at.LastFailure = at.Run+1, 0, ""
 	at.HasOutput, at.Output, at.RC, at.Begun, at.Ending, at.Event = false, nil, 0, false, message.Ending{}, ""
-	at.Gathered, at.At = nil, ""
+	at.Gathered, at.At, at.Item = nil, "", nil
 	e := a.keep(healed, at, behaviour.Outcome{What: behaviour.Retried, Iteration: at.Iteration, Run: at.Run})
 	e.Put = append(e.Put, aborted...)
 	return e

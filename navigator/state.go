@@ -76,7 +76,7 @@ const (
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
-	snapshotBytes  = 440
+	snapshotBytes  = 448
 	messageBytes   = 264
 	recordBytes    = 160
 	composedBytes  = 104
@@ -87,6 +87,7 @@ const (
 	gatheredBytes  = 120
 	receivedBytes  = 720 // with what it names
 	arrivedBytes   = 32
+	itemBytes      = 176
 	handBytes      = 320 // with who it was
 	nameBytes      = 16  // of a name that a connector has as well
 )
@@ -96,6 +97,9 @@ func (s *State) Bytes() int {
 	n := stateBytes + s.bytes + len(s.control) + len(s.data) + valuesBytes*len(s.values) + keyBytes*len(s.Keys) + resolvedBytes*len(s.Consumed) + arrivedBytes*len(s.came)
 	if s.Snapshot != nil {
 		n += snapshotBytes + len(s.Snapshot.Input) + len(s.Snapshot.Output) + len(s.Snapshot.Error) + len(s.Snapshot.LastFailure) + nameBytes*(len(s.Snapshot.Counted)+len(s.Snapshot.Came))
+	}
+	if s.Snapshot != nil && s.Snapshot.Item != nil {
+		n += itemBytes + len(s.Snapshot.Item.Draft)
 	}
 	if s.Snapshot != nil && s.Snapshot.Hand != nil {
 		n += handBytes + len(s.Snapshot.Hand.Output) + len(s.Snapshot.Hand.Why)

@@ -42,6 +42,11 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 	case s.passed:
 		v.Progress, v.Waits = behaviour.Absorbing, nil
 	case len(v.Waits) > 0 || a.Kind == processtable.KindSink && a.top():
+	case a.item(s) != nil:
+		v.Item, v.Progress = a.item(s), behaviour.OnList
+		if v.Started = v.Item.Offered; v.Item.By != (message.Doer{}) {
+			v.Progress, v.Started = behaviour.Begun, v.Item.Claimed
+		}
 	case (s.reached().Begun || a.Kind == processtable.KindWait) && a.starts(s):
 		v.Progress = behaviour.Begun
 		if a.Kind == processtable.KindBundle {

@@ -29,6 +29,7 @@ import (
 	"fmqm/node/schedules"
 	"fmqm/node/tables"
 	"fmqm/node/trust"
+	"fmqm/node/work"
 	"fmqm/processtable"
 	"fmqm/program"
 	"fmqm/queue"
@@ -161,6 +162,7 @@ type Node struct {
 	retain    *retention.Retention
 	schedules *schedules.Schedules
 	postbox   *events.Events
+	desk      *work.Desk
 	// query is queryPeer; tests have their own.
 	query    func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
 	pressure *pressure
@@ -199,6 +201,7 @@ func Open(o Options) (*Node, error) {
 	n.query = n.queryPeer
 	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
 	n.logs = logs.New(logs.Options{Dir: o.LogDir, Limits: o.Limits.Logs, Scheduler: n.sched, Log: n.log, Low: n.pressure.low.Load})
+	n.desk = work.New(work.Options{Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched})
 	n.execution = execute.New(execute.Options{
 		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Log: n.log, Logs: n.logs,
 		CacheEntries: o.CacheEntries, CacheBytes: o.CacheBytes, Seed: newSession(o.Random), Running: n.running, Begins: n.begins,

@@ -22,7 +22,7 @@ const FormatVersion = 8
 
 // NodeFormat is the newest version of tables that nodes take, and say that they read. It is below FormatVersion
 // while the compiler knows more than nodes can do.
-const NodeFormat = 7
+const NodeFormat = 8
 
 // FlowMarkFormat is the lowest version that says all of a process whose activities are
 // FlowMark's, and outside of composites, BlockFormat the one of a process with what version 5 has,

@@ -48,6 +48,8 @@ type Site interface {
 	DiskLow() string
 	// Held says what keeps an activity that could run from running, or nothing.
 	Held(row *processtable.Activity, to []processtable.NodeID) string
+	// WaitsFor says what the work item of an entry waits for, for people.
+	WaitsFor(processtable.ProcessID, message.Entry) string
 
 	Stopping() bool               // its links have ended, or will at once
 	Peers() []processtable.NodeID // to which there are links, sorted

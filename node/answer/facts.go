@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 
 	"fmqm/link/frame"
+	"fmqm/message"
 	"fmqm/node/report"
 	"fmqm/processtable"
 )
@@ -22,6 +23,7 @@ func (a *Answers) Report(q report.Question) (report.Report, error) {
 		}
 	}
 	f := report.Facts{Self: a.Self, Now: a.Scheduler.Now(), Anew: a.Site.Anew(), Disk: a.Site.DiskLow(), Held: a.Site.Held}
+	f.Offered = func(e message.Entry) string { return a.Site.WaitsFor(of, e) }
 	f.Runs = a.Site.Running(q.Instance) // before the store is read: what has ended since is there
 	v, err := a.Queue.ViewPart(q.Instance, of, f.Part(q, a.tableOf(of)))
 	if err != nil {

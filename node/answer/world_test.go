@@ -108,6 +108,8 @@ func (w *world) Processes() []behaviour.Process {
 func (w *world) Running(message.InstanceID) map[message.Entry]report.Run { return nil }
 func (w *world) Anew() bool                                              { return false }
 func (w *world) DiskLow() string                                         { return "" }
+func (w *world) WaitsFor(processtable.ProcessID, message.Entry) string   { return "" }
+
 func (w *world) Held(*processtable.Activity, []processtable.NodeID) string {
 	return ""
 }

@@ -2,12 +2,8 @@ package execute
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"fmqm/behaviour"
@@ -101,7 +97,7 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 	}
 	key := ""
 	if entry.Kind != program.KindBuiltin {
-		key = idempotencyKey(run.entry, run.call.Iteration, run.call.Run)
+		key = message.ExecutionKey(&run.entry, message.Execution{Iteration: run.call.Iteration, Run: run.call.Run})
 	}
 	scope := run.entry.Scope.Path(run.entry.Activity) // of a notice its own
 	if scope == string(run.entry.Activity) {          // it is at the top, or the work of a call that is
@@ -125,14 +121,6 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 				Str("program", string(run.call.Program)).Msg(line)
 		},
 	})
-}
-
-// idempotencyKey is the same for every attempt of one execution, and for no other (P1).
-func idempotencyKey(e message.Entry, iteration, run int) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{
-		e.Instance.String(), string(e.Scope), string(e.Activity), strconv.Itoa(iteration), strconv.Itoa(run),
-	}, "\x00")))
-	return hex.EncodeToString(sum[:16])
 }
 
 // echo is the activity thread of an empty activity. If the node stops it never was.

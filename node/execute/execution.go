@@ -72,6 +72,9 @@ type Site interface {
 	Written(tx *record.Tx, of message.InstanceID)
 	// Answered is told how a word that lay in an entry was answered, once that is on disk.
 	Answered(message.Entry, message.Answer)
+	// Inquire asks the node's staff whether people may have a work item of a process (N27), and Show is told how one is now.
+	Inquire(behaviour.Process, *thread.Inquire) thread.Found
+	Show(behaviour.Process, *thread.Show)
 	// KeepEvents is how long events are kept here, unless who sends one says so (N24).
 	KeepEvents() time.Duration
 	// Fatal is told of an error that ends the node's work.

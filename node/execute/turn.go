@@ -127,6 +127,10 @@ func (t *Thread) sort(effects []thread.Effect) {
 			if a := t.askPlace(e); a != nil {
 				t.answers = append(t.answers, a)
 			}
+		case thread.Inquire:
+			t.answers = append(t.answers, t.of.Site.Inquire(t.process, &e))
+		case thread.Show:
+			t.of.Site.Show(t.process, &e)
 		case thread.Browse:
 			t.browse = &e
 		case thread.Look:

@@ -136,7 +136,7 @@ func (s *survey) spoken(history []record.AuditRecord, upto [record.Lanes]record.
 			all = append(all, behaviour.Spoken{
 				Instance: h.Instance, Origin: h.Origin, Scope: h.Scope, Source: h.Activity, Clock: h.Clock,
 				RC: h.RC, Ending: h.Ending, Reason: h.Reason, Output: h.Output, Kind: sent.Kind, Number: sent.Nth, Within: sent.Scope, Target: sent.Target, Node: sent.Node,
-				Control: sent.Control, Data: sent.Data, Lane: sent.Lane, Event: h.About,
+				Control: sent.Control, Data: sent.Data, Lane: sent.Lane, Event: h.About, By: doer(h),
 				Onward: sent.Control.IsFalse() && passed[target],
 			})
 		}
@@ -254,4 +254,16 @@ func (s *survey) queues(ctx context.Context, processes []behaviour.Process, from
 		}
 	}
 	return nil
+}
+
+// doer is who did what a record is the end of; zero: nobody who is a person.
+func doer(r *record.AuditRecord) message.Doer {
+	d := message.Doer{Person: r.By}
+	if r.People != nil {
+		d.For = r.People.For
+	}
+	if !message.ValidPerson(d.Person) {
+		return message.Doer{}
+	}
+	return d
 }

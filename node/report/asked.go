@@ -185,6 +185,8 @@ func kindOf(a *processtable.Activity) string {
 		return api.KindReceive
 	case a.Kind == processtable.KindSend:
 		return api.KindSend
+	case a.Kind == processtable.KindManual:
+		return api.KindManual
 	case a.Kind == processtable.KindBundle:
 		return api.KindBundle
 	case a.Kind == processtable.KindCall: // what does its work says more

@@ -68,10 +68,11 @@ func rank(e api.Event) int {
 		return 0
 	case api.EventAsked, api.EventBegun:
 		return 1
-	case api.EventRetried, api.EventForced, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventSuspended, api.EventResumed:
+	case api.EventRetried, api.EventForced, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventClaimed, api.EventSuspended, api.EventResumed:
 		return 2
 	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling,
-		api.EventSent, api.EventReceived, api.EventPutBack, api.EventRaced, api.EventNotified:
+		api.EventSent, api.EventReceived, api.EventPutBack, api.EventRaced, api.EventNotified,
+		api.EventOffered, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn:
 		return 3
 	case api.EventTerminated, api.EventSkipped, api.EventStopped, api.EventCancelled:
 		return 4
@@ -149,6 +150,14 @@ var Events = map[record.Event]api.Event{
 	record.EventForced:     api.EventForced,
 	record.EventSuspended:  api.EventSuspended,
 	record.EventResumed:    api.EventResumed,
+
+	record.EventOffered:     api.EventOffered,
+	record.EventClaimed:     api.EventClaimed,
+	record.EventReleased:    api.EventReleased,
+	record.EventTransferred: api.EventTransferred,
+	record.EventSaved:       api.EventSaved,
+	record.EventCompleted:   api.EventCompleted,
+	record.EventWithdrawn:   api.EventWithdrawn,
 }
 
 // eventFrom is a record of a node in the words of the API; false: it tells people nothing.
@@ -159,6 +168,9 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 	e = api.HistoryEvent{
 		Clock: r.Clock, Time: r.Time, Node: string(node), Scope: string(r.Scope), Activity: string(r.Activity), Event: Events[r.Event],
 		Iteration: r.Iteration, Run: ShownRun(r.Run), Attempt: r.Attempt, Reason: r.Reason, By: r.By,
+	}
+	if r.People != nil {
+		e.For = r.People.For
 	}
 	if frames, err := r.Scope.Frames(); err == nil && len(frames) > 0 && added(e.Activity) {
 		switch r.Event {
@@ -201,6 +213,12 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 	case record.EventSent, record.EventReceived, record.EventPutBack:
 		if r.About != nil {
 			e.About = aboutEvent(r.About)
+		}
+	case record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn:
+		at := message.Entry{Instance: r.Instance, Scope: r.Scope, Activity: r.Activity}
+		e.About = message.ItemID(&at, message.Execution{Iteration: r.Iteration, Run: r.Run})
+		if r.People != nil && r.People.To != "" {
+			e.About += " " + r.People.To
 		}
 	case record.EventDecided, record.EventRaced:
 		e.About = joined(r.Counted)

@@ -38,6 +38,8 @@ type Facts struct {
 	Disk    string // why the site takes on nothing, where room on its disk is low
 	// Held says what keeps an activity that could run from running, or nothing.
 	Held func(row *processtable.Activity, to []processtable.NodeID) string
+	// Offered says how it is with the work item of an entry of the process, for people.
+	Offered func(message.Entry) string
 
 	told picked
 }
@@ -284,6 +286,10 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 		Iterations: l.Iterations, Run: ShownRun(l.Run), Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
 		Output: shownOutput(a, l.Output), Due: dueOf(a, l), Waits: waitOf(l), At: string(l.At), Elements: elementsOf(l.Elements),
 	})
+	if l.Item != nil {
+		last := &r.Activities[len(r.Activities)-1]
+		last.Item, last.By, last.For = l.item(), l.Item.By.Person, l.Item.By.For
+	}
 	if a.Kind == processtable.KindBundle { // iterations are of its elements
 		r.Activities[len(r.Activities)-1].Iterations = 0
 	}
@@ -295,7 +301,9 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	if e := l.Elements; e != nil {
 		w.Stuck, w.UnderWay = e.InError > 0 && e.InError == e.UnderWay, e.UnderWay
 	}
-	if l.unstarted {
+	if l.Item != nil {
+		w.Held = f.Offered(l.entry)
+	} else if l.unstarted {
 		w.Held = notStarted(f.table(), l)
 	} else if (l.State == api.ActivityReady || l.Begins) && !l.Due.After(f.Now) {
 		w.Held = cmp.Or(l.Held, f.Held(a, l.To))
@@ -440,7 +448,11 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 	default:
 		out.State = api.ActivityTerminated
 	}
-	if rec.By != "" {
+	if a.Kind == processtable.KindManual && message.ValidPerson(rec.By) {
+		if out.By = rec.By; rec.People != nil {
+			out.For = rec.People.For
+		}
+	} else if rec.By != "" {
 		out.Reason, out.By = rec.Reason+" by "+rec.By, rec.By
 	}
 	rc := rec.RC

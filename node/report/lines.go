@@ -241,7 +241,7 @@ func (r *reading) add(a api.Activity) {
 		a = r.outdated(a)
 	}
 	switch {
-	case a.Kind == api.KindProcess, a.Kind == api.KindReceive, a.Kind == api.KindSend, a.Kind == api.KindBundle:
+	case a.Kind == api.KindProcess, a.Kind == api.KindReceive, a.Kind == api.KindSend, a.Kind == api.KindBundle, a.Kind == api.KindManual:
 	case r.flat: // what there is without blocks needs no word for it
 		a.Kind = ""
 	case r.block(a.Activity):

@@ -18,6 +18,7 @@ type live struct {
 	Scope     message.Scope
 	Activity  processtable.ActivityID
 	State     api.ActivityState
+	entry     message.Entry
 	runs      bool
 	Said      string // what its program has said, if it runs
 	Held      string // why its program cannot be started now
@@ -80,11 +81,12 @@ var stateOf = map[behaviour.Progress]api.ActivityState{
 	behaviour.Erring:    api.ActivityInError,
 	behaviour.Absorbing: api.ActivitySkipped,
 	behaviour.Begun:     api.ActivityRunning,
+	behaviour.OnList:    api.ActivityReady,
 }
 
 func liveOf(key message.Entry, b behaviour.Behaviour, s behaviour.State, now time.Time) live {
 	v := b.View(s, now)
-	return live{View: v, Scope: key.Scope, Activity: key.Activity, State: stateOf[v.Progress], Origin: s.Known().Origin, Clock: s.Known().Clock}
+	return live{View: v, entry: key, Scope: key.Scope, Activity: key.Activity, State: stateOf[v.Progress], Origin: s.Known().Origin, Clock: s.Known().Clock}
 }
 
 // run: of what is ready, the program runs, or has ended; unless that was an iteration before.
@@ -99,6 +101,11 @@ func (l *live) run(run Run) {
 	} else if run.Lacks != "" {
 		l.State, l.Held = api.ActivityReady, run.Lacks
 	}
+}
+
+// item is how people name the work item.
+func (l *live) item() string {
+	return message.ItemID(&l.entry, message.Execution{Iteration: l.Iterations, Run: l.Run})
 }
 
 // row is that of the activity.

@@ -22,6 +22,7 @@ type command struct {
 	order   message.Word
 	judged  *behaviour.Result // what it evaluates, evaluated; nil: that was not asked for
 	settled *settledAnswer    // it is answered so, whatever becomes of its entry; nil: that is open
+	inquiry *inquiry          // of a person's: what was asked of the staff; nil: nothing was
 	ended   time.Time         // when the attempt began that was ended for it; zero: none was
 	repeat  *message.Message  // it was put once more since; nil: it was not
 }

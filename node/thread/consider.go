@@ -23,6 +23,7 @@ func (m *Machine) fold(e *instancetable.Entry, messages []message.Message) {
 		}
 	}
 	m.table.Touch(e)
+	m.show(e)
 	if len(refused) == 0 {
 		m.consider(e)
 		return

@@ -117,6 +117,22 @@ const (
 	NotDone          // the store could not do it, or cannot be read
 )
 
+// Inquire asks whether people of this node may have a work item (N27); Found answers.
+type Inquire struct {
+	Token  Token
+	Entry  message.Entry
+	Item   *behaviour.Item
+	People []string // as persons, name@node
+	Over   string   // of whom it is asked whether he administers the process; empty: of nobody
+}
+
+// Show says how a work item is now that it is on disk; nil: there is none of the entry. What it says may be
+// what was said before.
+type Show struct {
+	Entry message.Entry
+	Item  *behaviour.Item
+}
+
 // Fail: what was read or decided cannot be trusted. The node is to stop (invariant 8).
 type Fail struct{ Err error }
 
@@ -132,4 +148,6 @@ func (Interrupt) effect() {}
 func (Look) effect()      {}
 func (Answer) effect()    {}
 func (Replied) effect()   {}
+func (Inquire) effect()   {}
+func (Show) effect()      {}
 func (Fail) effect()      {}

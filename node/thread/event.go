@@ -127,6 +127,21 @@ type Evaluated struct {
 	Result behaviour.Result
 }
 
+// Found answers Inquire: one May for each of the people.
+type Found struct {
+	Token Token
+	May   []May
+	Over  bool   // who was asked for administers the process
+	Could string // who could have the item, for people; empty: it is not known
+}
+
+// May says whether a person may have an item.
+type May struct {
+	Doer message.Doer // the person as this node's staff has him, and whom he stands in for
+	Is   bool
+	Why  string // for people, why not; may be empty
+}
+
 // Judge is an operator's word about a connector message that was refused.
 type Judge struct {
 	Word Token
@@ -150,3 +165,4 @@ func (Losses) event()    {}
 func (Start) event()     {}
 func (Evaluated) event() {}
 func (Judge) event()     {}
+func (Found) event()     {}

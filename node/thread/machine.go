@@ -58,6 +58,7 @@ type Machine struct {
 	heeding    map[message.InstanceID]*heeding  // whose marks are being acted on
 	commands   map[commandKey]*word             // operators' words in the queue that were taken up
 	evaluating map[Token]*word                  // of them, those whose conditions are being evaluated
+	inquiring  map[Token]*word                  // of them, those of which is asked whether people may
 	held       map[message.Entry][]*word        // of them, those that end an entry: nothing else is decided of it
 	bound      int                              // operations of one transaction (N5)
 
@@ -93,7 +94,7 @@ func New(c Config) *Machine {
 		coming:   map[message.Entry][]message.Message{},
 		places:   newPlaces(c.Limits.Bytes),
 		starting: map[message.InstanceID]*starting{}, heeding: map[message.InstanceID]*heeding{},
-		commands: map[commandKey]*word{}, evaluating: map[Token]*word{}, held: map[message.Entry][]*word{},
+		commands: map[commandKey]*word{}, evaluating: map[Token]*word{}, inquiring: map[Token]*word{}, held: map[message.Entry][]*word{},
 		bound:  cascadeOps,
 		browse: browse{on: true},
 	}
@@ -145,6 +146,8 @@ func (m *Machine) Step(now time.Time, e Event) []Effect {
 		m.hear(&word{token: e.Word, say: e}, nil)
 	case Evaluated:
 		m.evaluated(e)
+	case Found:
+		m.inquired(e)
 	case Judge:
 		m.hear(&word{token: e.Word, say: e}, nil)
 	}

@@ -51,6 +51,8 @@ import (
 //	due x 1 [NAME]       the time of a timer has come; one that is not set was taken at that moment
 //	again WHAT           what was answered first is answered once more, in the same way
 //	retry x 1 [saw=ITERATION.RUN] [reply] [again=N]   an operator's word comes into the store: a new one, or number N once more
+//	staff ann bob        who may have work items from now on; dora administers the process
+//	work claim x 1 ann [operator] [to=bob] [again=N]   what somebody says about the item of x of instance 1 comes into the store
 //	finish x 1, skip x 1   likewise: x ends by hand
 //	drop 1, redeliver 1  words of operators about refused messages
 //	rest                 everything is done and answered until programs run only
@@ -69,6 +71,7 @@ type script struct {
 	orders  int // operators' words
 	now     time.Time
 	out     []string
+	staff   []string
 }
 
 func TestScripts(t *testing.T) {
@@ -169,6 +172,10 @@ func (s *script) do(d *datadriven.TestData) {
 		s.step(s.answers[s.find(strings.Join(words, " "), true)])
 	case "retry", "finish", "skip":
 		s.hand(d, s.entry(words[0], words[1]))
+	case "staff":
+		s.staff = words
+	case "work":
+		s.work(d, words)
 	case "drop", "redeliver":
 		s.judge(uint64(s.number(words[0])), d.Cmd == "drop")
 	case "rest":
@@ -415,6 +422,8 @@ func (s *script) rest() {
 				s.tell(token, nil)
 			case Ask:
 				s.give(token, Granted{token})
+			case Inquire:
+				s.give(token, s.found(e))
 			}
 		}
 		if len(s.out) == before {
@@ -422,7 +431,7 @@ func (s *script) rest() {
 		}
 	}
 	s.out = slices.DeleteFunc(s.out, func(line string) bool {
-		return !strings.Contains(line, "invoke") && !strings.HasPrefix(line, "word") && !strings.Contains(line, "commit") && !strings.Contains(line, "interrupt")
+		return !strings.Contains(line, "invoke") && !strings.HasPrefix(line, "item") && !strings.HasPrefix(line, "word") && !strings.Contains(line, "commit") && !strings.Contains(line, "interrupt")
 	})
 }
 
@@ -463,6 +472,10 @@ func (s *script) show(e Effect) string {
 		return ask(e.Token, "commit: %s", txShown(e.Tx))
 	case Invoke:
 		return ask(e.Token, "invoke %s", named(e.Entry))
+	case Inquire:
+		return ask(e.Token, "inquire about %s %s", strings.Join(e.People, ", "), e.Over)
+	case Show:
+		return itemShown(e)
 	case Interrupt:
 		return fmt.Sprintf("interrupt %d", e.Token)
 	case GiveBack:

@@ -134,6 +134,9 @@ func (m *Machine) addEntry(s *settlement, e *instancetable.Entry, known *behavio
 	}
 	s.tx.Consume = append(s.tx.Consume, consume)
 	s.tx.Audit = append(s.tx.Audit, m.signals(e.Key, known, effects)...)
+	for i := range effects.Lines {
+		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, known, &behaviour.Effects{Outcome: effects.Lines[i]}))
+	}
 	if effects.Outcome.What != behaviour.Nothing {
 		s.tx.Audit = append(s.tx.Audit, m.audit(e.Key, known, effects))
 		s.tx.Audit = append(s.tx.Audit, m.raced(e.Key, known, &effects.Outcome)...)
@@ -232,6 +235,7 @@ func (m *Machine) conclude(s *settlement, e Committed) {
 func (m *Machine) forget(key message.Entry) {
 	m.acts++
 	m.lives.end(key)
+	m.unshow(key)
 	for _, g := range m.gathers {
 		g.spoil(func(asked message.Entry) bool { return asked == key })
 	}
@@ -313,6 +317,14 @@ var eventOf = map[behaviour.What]record.Event{
 	behaviour.Decided:    record.EventDecided,
 	behaviour.Notified:   record.EventNotified,
 	behaviour.Forced:     record.EventForced,
+
+	behaviour.Offered:     record.EventOffered,
+	behaviour.Claimed:     record.EventClaimed,
+	behaviour.Released:    record.EventReleased,
+	behaviour.Transferred: record.EventTransferred,
+	behaviour.Saved:       record.EventSaved,
+	behaviour.Completed:   record.EventCompleted,
+	behaviour.Withdrawn:   record.EventWithdrawn,
 }
 
 // audit is the record of one entry's effects, written in their transaction.
@@ -327,6 +339,9 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects *behaviou
 	if o.Child != (message.Child{}) {
 		child := o.Child
 		r.Child = &child
+	}
+	if o.For != "" || o.To != "" {
+		r.People = &message.People{For: o.For, To: o.To}
 	}
 	if o.What == behaviour.Terminated && key.Scope == "" { // source and sink of a composite are activities (N10)
 		switch key.Activity {

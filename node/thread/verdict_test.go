@@ -109,6 +109,8 @@ var eventNames = map[record.Event]string{
 	record.EventAsked: "asked", record.EventAnswered: "answered", record.EventBegun: "begun", record.EventReturned: "returned",
 	record.EventDecided: "decided", record.EventRaced: "raced", record.EventNotified: "notified", record.EventThinned: "thinned",
 	record.EventCancelled: "cancelled", record.EventCancelling: "cancelling",
+	record.EventOffered: "offered", record.EventClaimed: "claimed", record.EventReleased: "released", record.EventTransferred: "transferred",
+	record.EventSaved: "saved", record.EventCompleted: "completed", record.EventWithdrawn: "withdrawn",
 	record.EventReceived: "received", record.EventPutBack: "put back",
 }
 

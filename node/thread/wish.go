@@ -26,6 +26,8 @@ func (m *Machine) wishes(of message.Wish) wishing {
 	switch of {
 	case message.WishRetry:
 		return m.retry
+	case message.WishClaim, message.WishRelease, message.WishTransfer, message.WishSave, message.WishComplete:
+		return m.work
 	case message.WishFinish, message.WishSkip:
 		return m.byHand
 	}

@@ -35,9 +35,21 @@ const (
 	EventSent       Event = 26 // an activity has sent an event: About; Output is the body of its message (N24). Of the event queue: one was passed on
 	EventReceived   Event = 27 // a receive has taken the event About
 	EventPutBack    Event = 28 // the event About came for a receive that was over, or beside the one that it took: it is back in its place
-	EventForced     Event = 43 // an operator has finished an activity by hand (N30): its end follows
-	EventSuspended  Event = 44 // an operator has suspended an activity with all inside of it, or, of source, the instance (N29)
-	EventResumed    Event = 45 // a suspend of such was lifted, by an operator or since its time has come
+
+	// Of a manual activity (N27): the item was offered; somebody was given it; gave it back; gave it to another, whom
+	// People names; saved a draft; has completed it, which the end of the iteration follows; it was taken from people
+	// before it was completed.
+	EventOffered     Event = 29
+	EventClaimed     Event = 30
+	EventReleased    Event = 31
+	EventTransferred Event = 32
+	EventSaved       Event = 33
+	EventCompleted   Event = 34
+	EventWithdrawn   Event = 35
+
+	EventForced    Event = 43 // an operator has finished an activity by hand (N30): its end follows
+	EventSuspended Event = 44 // an operator has suspended an activity with all inside of it, or, of source, the instance (N29)
+	EventResumed   Event = 45 // a suspend of such was lifted, by an operator or since its time has come
 )
 
 // MaxEvent is the highest number that there can be of an event.
@@ -48,6 +60,7 @@ var ranges = [...][2]Event{
 	{EventStarted, EventReturned},
 	{EventDecided, EventThinned},
 	{EventSent, EventPutBack},
+	{EventOffered, EventWithdrawn},
 	{EventForced, EventResumed},
 }
 
@@ -115,6 +128,8 @@ type AuditRecord struct {
 	// the order in which these came: of EventDecided and of the activity's end (N14).
 	Counted []processtable.ActivityID `json:",omitempty"`
 	Stderr  string                    `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
+	// People are, of what somebody did, whom that one stood in for, and to whom the item went: By names him.
+	People *message.People `json:",omitempty"`
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
 	Removed *Removed `json:",omitempty"`

@@ -117,6 +117,10 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.Key(28)
 		w.B = message.AppendEventRef(w.B, a.About)
 	}
+	if a.People != nil {
+		w.Key(33)
+		w.B = message.AppendPeople(w.B, a.People)
+	}
 	return w.B
 }
 
@@ -230,6 +234,9 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 	case 28:
 		about := message.ReadEventRef(f.Reader)
 		a.About = &about
+	case 33:
+		people := message.ReadPeople(f.Reader)
+		a.People = &people
 	case 26:
 		for range f.Items(maxMentions) {
 			a.Counted = append(a.Counted, processtable.ActivityID(f.Text(name)))
@@ -361,7 +368,8 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 	case EventTerminated, EventSkipped, EventCancelled, EventThinned:
 		return 0, true
 	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned,
-		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventForced, EventSuspended, EventResumed:
+		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventForced, EventSuspended, EventResumed,
+		EventOffered, EventClaimed, EventReleased, EventTransferred, EventSaved, EventCompleted, EventWithdrawn:
 		return 0, false
 	}
 	return 0, false

@@ -27,7 +27,7 @@ fmqm why ` + example,
 		Commands: []*cli.Command{
 			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(), logsCommand(),
 			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), finishCommand(), skipCommand(), terminateCommand(), suspendCommand(), resumeCommand(), refusedCommand(),
-			rebuildCommand(), scheduleCommand(), eventCommand(), whoamiCommand(),
+			rebuildCommand(), scheduleCommand(), eventCommand(), workCommand(), whoamiCommand(),
 			common.CompletionCommand("fmqm"), common.ManCommand("fmqm"),
 		},
 	}

@@ -191,6 +191,19 @@ func about(e api.HistoryEvent) string {
 		return "event " + e.About
 	case api.EventDecided, api.EventRaced:
 		return "with " + e.About
+	case api.EventOffered, api.EventClaimed, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn:
+		item, to, given := strings.Cut(e.About, " ")
+		text := "item " + item
+		if given {
+			text += " to " + to
+		}
+		if e.By != "" {
+			text += " by " + e.By
+		}
+		if e.For != "" {
+			text += " for " + e.For
+		}
+		return text
 	default:
 	}
 	if _, err := uuid.Parse(e.About); err != nil { // of a call: where its work was begun

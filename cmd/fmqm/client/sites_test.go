@@ -26,6 +26,7 @@ type sites struct {
 	*testing.T
 	dir   string
 	up    map[string]*daemon.Daemon
+	more  map[string]string // of a site's configuration
 	peers map[string]string // what a site's configuration says of its peer; without: its address
 }
 
@@ -52,7 +53,7 @@ func (s *sites) start(names ...string) {
 			how = "http://" + s.address(peer)
 		}
 		text := fmt.Sprintf("node: %s\ndata: store-%s\nlisten: %s\ninsecure: true\nremote_operators: [{site: \"*\"}]\nsocket: %s.sock\nlinks: {peers: {%s: %s}}\nprograms: {echo: {builtin: echo}, fail: {builtin: fail}, sleep: {builtin: sleep}, loud: {exec: [/bin/sh, -c, 'cat >/dev/null; echo first >&2; printf \"bad \\\\033[31mword\\n\" >&2; exit 3']}}\nlimits: {container: 4KiB}\n",
-			name, name, s.address(name), name, peer, how)
+			name, name, s.address(name), name, peer, how) + s.more[name]
 		s.up[name] = daemontest.Start(s, daemontest.Config(s, s.dir, name, text), zerolog.Nop())
 	}
 }

@@ -1,0 +1,129 @@
+package message
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"fmqm/container"
+	"fmqm/internal/cbor"
+)
+
+// What people want of a work item (N27). Nobody but its home is asked, and none of it is queued for another node.
+const (
+	WishClaim    Wish = "claim"    // it is to be theirs
+	WishRelease  Wish = "release"  // it is to be offered again
+	WishTransfer Wish = "transfer" // it is to be To's
+	WishSave     Wish = "save"     // Output changes its draft
+	WishComplete Wish = "complete" // its output is settled: the draft, with what Output changes
+)
+
+// OfWork are these wishes.
+var OfWork = []Wish{WishClaim, WishRelease, WishTransfer, WishSave, WishComplete}
+
+// Item is what the snapshot of a manual activity says of the work item that its iteration is (N27): it is offered, or
+// somebody has it.
+type Item struct {
+	Offered time.Time // when
+	Claim   uint64    // how often somebody was given it; a word may name the one that it saw
+	By      Doer      // who has it; zero: it is offered
+	Claimed time.Time // since when; zero: it is offered
+	Draft   []byte    // CBOR of the output container as it was saved; nil: it was not
+	Saved   int       // how often it was saved
+}
+
+const (
+	itemOffered = 0
+	itemClaim   = 1
+	itemBy      = 2
+	itemClaimed = 3
+	itemDraft   = 4
+	itemSaved   = 5
+)
+
+func appendItem(b []byte, o *Item) []byte {
+	w := cbor.BeginMap(b)
+	w.Time(itemOffered, o.Offered)
+	w.Uint(itemClaim, o.Claim)
+	w.Text(itemBy, o.By.String())
+	w.Time(itemClaimed, o.Claimed)
+	w.Bytes(itemDraft, o.Draft)
+	w.Uint(itemSaved, uint64(o.Saved))
+	return w.B
+}
+
+func readItem(r *cbor.Reader) *Item {
+	o := &Item{}
+	for f := r.Map(); f.Next(); {
+		switch f.Key {
+		case itemOffered:
+			o.Offered = f.Time()
+		case itemClaim:
+			o.Claim = f.Uint(math.MaxUint64)
+		case itemBy:
+			o.By = readDoer(f.Reader)
+		case itemClaimed:
+			o.Claimed = f.Time()
+		case itemDraft:
+			o.Draft = f.Bytes(container.MaxEncoded)
+		case itemSaved:
+			o.Saved = int(f.Uint(math.MaxInt32))
+		default:
+			f.Unknown()
+		}
+	}
+	if taken := o.By != (Doer{}); r.Err() == nil && (taken == o.Claimed.IsZero() || taken && o.Claim == 0) {
+		r.Fail("an item of %q, given %d times", o.By, o.Claim)
+	}
+	return o
+}
+
+// People is who else a line of history names, beside who did it (N27).
+type People struct {
+	For string // whom that one stood in for
+	To  string // to whom an item was transferred
+}
+
+// AppendPeople appends what a record keeps of them.
+func AppendPeople(b []byte, p *People) []byte {
+	w := cbor.BeginMap(b)
+	w.Text(0, p.For)
+	w.Text(1, p.To)
+	return w.B
+}
+
+// ReadPeople reads what AppendPeople has appended.
+func ReadPeople(r *cbor.Reader) (p People) {
+	for f := r.Map(); f.Next(); {
+		switch f.Key {
+		case 0:
+			p.For = f.Text(MaxPerson)
+		case 1:
+			p.To = f.Text(MaxPerson)
+		default:
+			f.Unknown()
+		}
+	}
+	if r.Err() == nil && p == (People{}) {
+		r.Fail("it names nobody")
+	}
+	return p
+}
+
+// ItemDigits is how many letters an ItemID has.
+const ItemDigits = 12
+
+// ItemID is how people name a work item: the beginning of its execution's key, which is long enough to tell it from all
+// others of a node.
+func ItemID(e *Entry, x Execution) string { return ExecutionKey(e, x)[:ItemDigits] }
+
+// ExecutionKey is the same for every attempt of one execution, and for no other (P1).
+func ExecutionKey(e *Entry, x Execution) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		e.Instance.String(), string(e.Scope), string(e.Activity), strconv.Itoa(x.Iteration), strconv.Itoa(x.Run),
+	}, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,347 @@
+package navigator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"fmqm/behaviour"
+	"fmqm/condition"
+	"fmqm/container"
+	lines "fmqm/internal/text"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// What people do: a manual activity is offered, claimed by one, and completed (R44 to R46).
+
+// prepareManual makes ready what only a manual activity has.
+func (a *Activity) prepareManual(t *processtable.Table) error {
+	if a.Kind != processtable.KindManual {
+		return nil
+	}
+	p := a.Activity.Priority
+	if p == nil && t.Priority != nil && t.Priority.Expr == nil { // one over the process's input is not known here
+		p = t.Priority
+	}
+	if a.priority = processtable.DefaultPriority; p == nil {
+		return nil
+	}
+	if a.priority = p.Fixed; p.Expr == nil {
+		return nil
+	}
+	var err error
+	if a.urgent, err = condition.LoadExpr(*p.Expr, inputScope(a.Input), container.Scalar(container.Int)); err != nil {
+		return fmt.Errorf("priority %q: %w", p.Expr.Text, err)
+	}
+	return nil
+}
+
+// manual offers a KindManual that was decided TRUE, and lets people have the word (R44).
+func (a *Activity) manual(s *State, input *container.Struct, now time.Time) behaviour.Effects {
+	at := s.progress()
+	if at.Item != nil {
+		return behaviour.Effects{}
+	}
+	if _, err := a.ranks(s, input); err != nil {
+		return a.fail(s, at, message.CauseInput, err.Error(), now)
+	}
+	pause, err := a.decided(s, &at, input, now)
+	if err != nil {
+		return a.fail(s, at, message.CauseInput, err.Error(), now)
+	}
+	at.Item, at.Due = &message.Item{Offered: now}, time.Time{}
+	return a.set(a.keep(s, at, behaviour.Outcome{What: behaviour.Offered, Iteration: at.Iteration, Run: at.Run}), timerDeadline, pause)
+}
+
+// ranks is the item's priority.
+func (a *Activity) ranks(s *State, input *container.Struct) (int, error) {
+	if a.urgent == nil {
+		return a.priority, nil
+	}
+	v, err := a.urgent.Eval(&condition.Spent{}, input, &condition.Values{Instance: s.Entry.Instance.String()})
+	if err != nil {
+		return 0, fmt.Errorf("priority: %w", err)
+	}
+	n, _ := v.(int64)
+	return int(min(max(n, 0), processtable.MaxPriority)), nil
+}
+
+// Offers says whether entries of the activity may be offered to people.
+func (a *Activity) Offers() bool { return a.Kind == processtable.KindManual }
+
+// item is the one that people may do something about; nil: there is none.
+func (a *Activity) item(s *State) *message.Item {
+	if a.Kind != processtable.KindManual || s.Stopped || s.InError() || a.isCancelled(s) || a.isExpired(s) {
+		return nil
+	}
+	return s.reached().Item
+}
+
+// Item gives the work item of an entry.
+func (a *Activity) Item(of behaviour.State) *behaviour.Item {
+	s := of.(*State)
+	item := a.item(s)
+	if item == nil {
+		return nil
+	}
+	at := s.reached()
+	out := &behaviour.Item{
+		Item: *item, At: message.Execution{Iteration: at.Iteration, Run: at.Run}, Due: at.Deadline, Did: a.Doers(s), Staff: a.Manual.Staff,
+	}
+	input, err := a.InputOf(s)
+	if err != nil { // it was made when the item was offered
+		out.Title = string(a.Name)
+		return out
+	}
+	out.Input, out.Title = input, a.title(input)
+	out.Priority, _ = a.ranks(s, input)
+	return out
+}
+
+// title fills the title of an item, cut to what people are shown of one, in one line.
+func (a *Activity) title(input *container.Struct) string {
+	var b bytes.Buffer
+	for _, part := range a.Manual.Title {
+		if part.Member == nil {
+			b.WriteString(part.Text)
+			continue
+		}
+		switch v := input.Get(part.Member).(type) {
+		case string:
+			b.WriteString(v)
+		default:
+			if shown, err := container.EncodeJSON(v); err == nil {
+				b.Write(bytes.Trim(shown, `"`))
+			}
+		}
+	}
+	return cutTitle(lines.Line(b.String()))
+}
+
+func cutTitle(s string) string {
+	if runes := []rune(s); len(runes) > processtable.MaxTitle {
+		return string(runes[:processtable.MaxTitle-1]) + "…"
+	}
+	return s
+}
+
+// Draft is what the output of an item is so far (R45).
+func (a *Activity) Draft(of behaviour.State) (*container.Struct, error) {
+	s := of.(*State)
+	if item := a.item(s); item != nil {
+		return a.draft(s, item)
+	}
+	return nil, errors.New("it is not offered to anybody")
+}
+
+func (a *Activity) draft(s *State, item *message.Item) (*container.Struct, error) {
+	if item.Draft != nil {
+		return a.output(item.Draft)
+	}
+	input, err := a.InputOf(s)
+	if err != nil {
+		return nil, err
+	}
+	return a.Echo(input, time.Time{}).Output, nil
+}
+
+// changed is the draft with what a word changes of it.
+func (a *Activity) changed(s *State, item *message.Item, changes []byte) (*container.Struct, error) {
+	draft, err := a.draft(s, item)
+	if err != nil || len(changes) == 0 {
+		return draft, err
+	}
+	if draft, err = container.MergeJSON(draft, changes); err != nil {
+		return nil, err
+	}
+	return draft, container.CheckSize(draft)
+}
+
+// work says what follows from a person's word (R45, R46); nothing, where it is so already.
+func (a *Activity) work(s *State, w behaviour.Work, now time.Time) (behaviour.Effects, error) {
+	item := a.item(s)
+	if item == nil {
+		return behaviour.Effects{}, errNotOffered
+	}
+	if w.Claim != 0 && w.Claim != item.Claim {
+		return behaviour.Effects{}, fmt.Errorf("you saw claim %d of it, and it has been given to somebody %s since", w.Claim, lines.Counted(item.Claim-w.Claim, "more time", "more times"))
+	}
+	switch w.Wish {
+	case message.WishClaim:
+		return a.claim(s, item, &w, now)
+	case message.WishRelease:
+		return a.letGo(s, item, &w)
+	case message.WishTransfer:
+		return a.transfer(s, item, &w, now)
+	case message.WishSave:
+		return a.save(s, item, &w)
+	case message.WishComplete:
+		return a.completed(s, item, &w, now)
+	}
+	return behaviour.Effects{}, fmt.Errorf("%q is nothing that is done to a work item", w.Wish)
+}
+
+var errNotOffered = errors.New("it is not offered to anybody now")
+
+// has says why an item is not somebody's, or nothing.
+func has(item *message.Item, who *message.Doer) error {
+	switch item.By.Person {
+	case who.Person:
+		return nil
+	case "":
+		return errors.New("nobody has claimed it: claim it first")
+	}
+	return fmt.Errorf("%s has claimed it", item.By.Person)
+}
+
+// handed is an item that somebody is given.
+func handed(item *message.Item, to message.Doer, now time.Time) message.Item {
+	next := *item
+	next.By, next.Claimed = to, now
+	next.Claim++
+	return next
+}
+
+// with keeps an item as it is now, and tells that in history.
+func (a *Activity) with(s *State, item message.Item, what behaviour.What, w *behaviour.Work) behaviour.Effects {
+	at := s.progress()
+	at.Item = &item
+	o := behaviour.Outcome{What: what, Iteration: at.Iteration, Run: at.Run, By: w.By.Person, For: w.By.For}
+	if what == behaviour.Transferred {
+		o.To = w.To.Person
+	}
+	return a.keep(s, at, o)
+}
+
+func (a *Activity) claim(s *State, item *message.Item, w *behaviour.Work, now time.Time) (behaviour.Effects, error) {
+	switch item.By.Person {
+	case w.By.Person:
+		return behaviour.Effects{}, nil
+	case "":
+		return a.with(s, handed(item, w.By, now), behaviour.Claimed, w), nil
+	}
+	return behaviour.Effects{}, has(item, &w.By)
+}
+
+// letGo offers an item again. What was saved stays.
+func (a *Activity) letGo(s *State, item *message.Item, w *behaviour.Work) (behaviour.Effects, error) {
+	switch {
+	case item.By == message.Doer{}:
+		return behaviour.Effects{}, nil
+	case item.By.Person != w.By.Person && !w.Over:
+		return behaviour.Effects{}, has(item, &w.By)
+	}
+	next := *item
+	next.By, next.Claimed = message.Doer{}, time.Time{}
+	return a.with(s, next, behaviour.Released, w), nil
+}
+
+func (a *Activity) transfer(s *State, item *message.Item, w *behaviour.Work, now time.Time) (behaviour.Effects, error) {
+	switch {
+	case item.By.Person == w.To.Person:
+		return behaviour.Effects{}, nil
+	case item.By.Person != w.By.Person && !w.Over:
+		return behaviour.Effects{}, has(item, &w.By)
+	}
+	return a.with(s, handed(item, w.To, now), behaviour.Transferred, w), nil
+}
+
+func (a *Activity) save(s *State, item *message.Item, w *behaviour.Work) (behaviour.Effects, error) {
+	if err := has(item, &w.By); err != nil {
+		return behaviour.Effects{}, err
+	}
+	draft, err := a.changed(s, item, w.Output)
+	if err != nil {
+		return behaviour.Effects{}, err
+	}
+	next := *item
+	if next.Draft, err = container.EncodeCBOR(draft); err != nil {
+		return behaviour.Effects{}, fmt.Errorf("encode the draft: %w", err)
+	}
+	if bytes.Equal(next.Draft, item.Draft) {
+		return behaviour.Effects{}, nil
+	}
+	next.Saved++
+	return a.with(s, next, behaviour.Saved, w), nil
+}
+
+// completed ends an iteration with what a person has made of it. What nobody has yet is given to him first (R46).
+func (a *Activity) completed(s *State, item *message.Item, w *behaviour.Work, now time.Time) (behaviour.Effects, error) {
+	r, next, err := a.madeOf(s, item, w, now)
+	if err != nil {
+		return behaviour.Effects{}, err
+	}
+	if before := w.Reviewed; before != nil {
+		if !container.Equal(r.Output, before.Output) || r.By != before.By {
+			return behaviour.Effects{}, fmt.Errorf("complete %s: %w", s.Entry.Path(), behaviour.ErrReviewed)
+		}
+		r.Judged = before.Judged
+	}
+	at := s.progress()
+	at.Item = next
+	having := s.clone()
+	having.Snapshot = &at
+	e := a.evaluate(having, r, now)
+	line := behaviour.Outcome{What: behaviour.Completed, Clock: e.Outcome.Clock, Iteration: at.Iteration, Run: at.Run, By: next.By.Person, For: next.By.For}
+	if item.Claim != next.Claim {
+		claimed := line
+		claimed.What = behaviour.Claimed
+		e.Lines = append(e.Lines, claimed)
+	}
+	e.Lines = append(e.Lines, line)
+	e.Outcome.By, e.Outcome.For = next.By.Person, next.By.For
+	return e, nil
+}
+
+// madeOf is the result of an item that is completed, and the item as it is then.
+func (a *Activity) madeOf(s *State, item *message.Item, w *behaviour.Work, now time.Time) (*behaviour.Result, *message.Item, error) {
+	next := *item
+	if item.By == (message.Doer{}) {
+		next = handed(item, w.By, now)
+	}
+	if err := has(&next, &w.By); err != nil {
+		return nil, nil, err
+	}
+	output, err := a.changed(s, item, w.Output)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &behaviour.Result{Output: output, By: next.By, Started: next.Claimed, Ended: now}, &next, nil
+}
+
+// reviewWork is Review of a person's word.
+func (a *Activity) reviewWork(s *State, w behaviour.Work, now time.Time) (*behaviour.Result, error) {
+	item := a.item(s)
+	switch {
+	case item == nil:
+		return nil, errNotOffered
+	case w.Wish != message.WishComplete:
+		return nil, nil
+	}
+	r, _, err := a.madeOf(s, item, &w, now)
+	return r, err
+}
+
+// withdraw tells in history that people lose an item which nobody has completed (R46).
+func (a *Activity) withdraw(s *State, e *behaviour.Effects) {
+	if a.Kind != processtable.KindManual || s.InError() || s.reached().Item == nil || !e.Ends && e.Outcome.What != behaviour.InError {
+		return
+	}
+	for i := range e.Lines {
+		if e.Lines[i].What == behaviour.Completed {
+			return
+		}
+	}
+	at := s.reached()
+	e.Lines = append(e.Lines, behaviour.Outcome{What: behaviour.Withdrawn, Clock: e.Outcome.Clock, Iteration: at.Iteration, Run: at.Run, By: at.Item.By.Person, For: at.Item.By.For, Reason: e.Outcome.Reason})
+}
+
+// doer is who has completed the item that an activity in error was, before what follows from that failed.
+func (s *State) doer() message.Doer {
+	if at := s.reached(); at.Item != nil && at.HasOutput {
+		return at.Item.By
+	}
+	return message.Doer{}
+}

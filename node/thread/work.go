@@ -1,0 +1,150 @@
+package thread
+
+import (
+	"cmp"
+
+	"fmqm/behaviour"
+	"fmqm/container"
+	"fmqm/instancetable"
+	"fmqm/message"
+)
+
+// What people say about a work item (N27, N28). Before somebody is given one, the staff of this node is asked whether he may
+// have it: that holds for the moment of the answer, in which the word is carried out or refused.
+
+// inquiry is what was asked of the staff for a word, and the answer.
+type inquiry struct {
+	at    message.Execution
+	found *Found
+}
+
+// show tells how the item of an entry is, if there can be one.
+func (m *Machine) show(e *instancetable.Entry) {
+	if b, is := e.Behaviour.(behaviour.Offering); is && b.Offers() {
+		m.do(Show{e.Key, b.Item(e.State)})
+	}
+}
+
+// unshow tells that there is no item of an entry any more.
+func (m *Machine) unshow(key message.Entry) {
+	if b, is := m.process.Activity(key.Row()).(behaviour.Offering); is && b.Offers() {
+		m.do(Show{Entry: key})
+	}
+}
+
+// work carries out a person's word, or says why not.
+func (m *Machine) work(w *word, c *command, e *instancetable.Entry) {
+	b, is := e.Behaviour.(behaviour.Offering)
+	var item *behaviour.Item
+	if is && e.Phase == instancetable.Waiting {
+		item = b.Item(e.State)
+	}
+	if item == nil {
+		m.refuseWord(w, true, "%s: it is not offered to anybody", c.name())
+		return
+	}
+	if !m.isAsked(w, c, item) {
+		return
+	}
+	say, refused := c.work(item)
+	if refused != "" {
+		m.refuseWord(w, true, "%s: %s", c.name(), refused)
+		return
+	}
+	effects, slow, err := m.follows(e, c.after(e), say, c.judged)
+	switch {
+	case err != nil && len(container.All(err)) > 0:
+		m.wrongContainer(w, c, "output", err)
+	case err != nil:
+		m.refuseWord(w, true, "%s: %v", c.name(), err)
+	case slow != nil:
+		m.evaluate(w, e, slow)
+	case effects.Waits(): // it is so already: twice is done once
+		m.reply(w, message.Answer{Result: message.WordDone}, false)
+	default:
+		m.carry(w, c, e, &effects, nil)
+	}
+}
+
+// isAsked says whether the staff has answered what a word needs to know of it, and else asks. What was answered about
+// another execution does not count.
+func (m *Machine) isAsked(w *word, c *command, item *behaviour.Item) bool {
+	if c.inquiry != nil && c.inquiry.at == item.At {
+		return c.inquiry.found != nil
+	}
+	people, over := c.asks(item)
+	c.inquiry = &inquiry{at: item.At}
+	if len(people) == 0 && over == "" {
+		c.inquiry.found = &Found{}
+		return true
+	}
+	token := m.next()
+	m.inquiring[token] = w
+	m.do(Inquire{Token: token, Entry: c.message.Entry(), Item: item, People: people, Over: over})
+	return false
+}
+
+// asks says of whom the staff is asked for a word: who says it where he is given the item by that; to whom it is
+// transferred; and whether he may take it from others, where it is not his and he is no operator.
+func (c *command) asks(item *behaviour.Item) (people []string, over string) {
+	o := &c.order
+	if o.Wish == message.WishClaim || o.Wish == message.WishComplete && item.By == (message.Doer{}) {
+		people = append(people, o.Person)
+	}
+	if o.Wish == message.WishTransfer {
+		people = append(people, o.To)
+	}
+	if taking := o.Wish == message.WishTransfer || o.Wish == message.WishRelease; taking && item.By.Person != o.Person && o.Operator == "" {
+		over = o.Person
+	}
+	return people, over
+}
+
+// inquired goes on with a word of which the staff was asked.
+func (m *Machine) inquired(e Found) {
+	w := m.inquiring[e.Token]
+	delete(m.inquiring, e.Token)
+	if w == nil {
+		return
+	}
+	if c := w.say.(*command); c.inquiry != nil {
+		c.inquiry.found = &e
+	}
+	m.hear(w, nil)
+}
+
+// work is the word for the behaviour, with what the staff has answered; refused, if not empty, says why he may
+// not say it.
+func (c *command) work(item *behaviour.Item) (w behaviour.Work, refused string) {
+	o, found := &c.order, c.inquiry.found
+	w = behaviour.Work{
+		Wish: o.Wish, By: message.Doer{Person: o.Person}, Over: o.Operator != "" || found.Over, Claim: o.Claim, Output: o.Output,
+	}
+	if item.By.Person == o.Person {
+		w.By = item.By
+	}
+	for i, may := range found.May {
+		who := o.Person
+		if o.Wish == message.WishTransfer {
+			who, w.To = o.To, may.Doer
+		} else {
+			w.By = may.Doer
+		}
+		if !found.May[i].Is {
+			return w, mayNot(who, found.May[i].Why, found.Could)
+		}
+	}
+	return w, ""
+}
+
+// mayNot says for people that somebody may not have an item, why, and who could.
+func mayNot(who, why, could string) string {
+	text := cmp.Or(who, "who asks, who is no person of this node's staff,") + " may not have it"
+	if why != "" {
+		text += ": " + why
+	}
+	if could != "" {
+		text += "; " + could
+	}
+	return text
+}

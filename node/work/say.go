@@ -1,0 +1,130 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"fmqm/api"
+	"fmqm/container"
+	"fmqm/message"
+	"fmqm/node/command"
+	"fmqm/node/report"
+	"fmqm/node/worklist"
+	"fmqm/staff"
+)
+
+// wishOf are the words of the API as those of the queue.
+var wishOf = map[api.WorkVerb]message.Wish{
+	api.WorkClaim: message.WishClaim, api.WorkRelease: message.WishRelease, api.WorkTransfer: message.WishTransfer,
+	api.WorkSave: message.WishSave, api.WorkComplete: message.WishComplete,
+}
+
+// SayWork lets somebody say something about an item, and waits until what follows is on disk.
+func (d *Desk) SayWork(ctx context.Context, id string, verb api.WorkVerb, w api.WorkWord) (api.WorkDone, error) {
+	who, err := d.asks(ctx, w.As)
+	if err != nil {
+		return api.WorkDone{}, err
+	}
+	i, err := d.meant(&who, id)
+	if err != nil {
+		return api.WorkDone{}, err
+	}
+	o := command.WorkOrder{
+		Process: i.Process, Entry: i.Entry, At: i.At, Wish: wishOf[verb], Person: d.person(&who), Why: w.Reason, Claim: w.Claim, Output: w.Output, Word: w.Word,
+	}
+	if who.Person == "" || who.As != "" {
+		if o.Operator = api.OperatorOf(ctx); o.Operator == "" {
+			o.Operator = nobodyKnown
+		}
+	}
+	switch {
+	case o.Person == "" && verb != api.WorkRelease && verb != api.WorkTransfer:
+		return api.WorkDone{}, api.Errorf(api.CodeRefused, "write for whom: --as PERSON", "%s %s: %s is no person of the staff of %s", verb, i.ID, named(&who.Caller), d.Self)
+	case verb == api.WorkTransfer:
+		to, known := d.Site.Staff().Surely(d.whole(w.To))
+		if !known {
+			return api.WorkDone{}, d.unknown(w.To)
+		}
+		o.To = string(staff.At(to, d.Self))
+	case w.To != "":
+		return api.WorkDone{}, api.Errorf(api.CodeUsage, "leave it out", "%s takes nobody to whom", verb)
+	}
+	answer, err := d.Site.SayWork(ctx, o)
+	if err != nil {
+		return api.WorkDone{}, err
+	}
+	return api.WorkDone{
+		Item: i.ID, Instance: i.Entry.Instance, Process: i.Process.String(), Activity: string(i.Entry.Activity), Scope: string(i.Entry.Scope.Shown()),
+		Node: string(d.Self), Word: verb, Result: answer.Result, By: o.Person, To: o.To,
+	}, nil
+}
+
+// nobodyKnown is who acts where nobody is known.
+const nobodyKnown = "somebody"
+
+// whole is a person of this node where no other is named.
+func (d *Desk) whole(name string) staff.Person {
+	if strings.Contains(name, "@") {
+		return staff.Person(name)
+	}
+	return staff.At(staff.Name(name), d.Self)
+}
+
+// meant is the item that somebody says something about. One that he may not have is found by its whole name: he is
+// told that he may not, and who may.
+func (d *Desk) meant(w *asker, id string) (worklist.Item, error) {
+	i, err := d.find(w, id)
+	if api.CodeOf(err) != api.CodeNotFound || len(id) < message.ItemDigits {
+		return i, err
+	}
+	if found := d.list.Find(strings.ToLower(id)); len(found) == 1 && d.sees(w, found[0].Process, false) {
+		return found[0], nil
+	}
+	return i, err
+}
+
+// WorkItem gives an item with all that a form of it needs.
+func (d *Desk) WorkItem(ctx context.Context, id, as string) (api.WorkShown, error) {
+	w, err := d.asks(ctx, as)
+	if err != nil {
+		return api.WorkShown{}, err
+	}
+	i, err := d.find(&w, id)
+	if err != nil {
+		return api.WorkShown{}, err
+	}
+	p := d.Site.Process(i.Process)
+	gone := api.Errorf(api.CodeNotFound, "see fmqm history "+i.Entry.Instance.String(), "item %s is not offered any more", i.ID)
+	if p == nil {
+		return api.WorkShown{}, gone
+	}
+	state, offering, err := d.read(p, i.Key)
+	if err != nil {
+		return api.WorkShown{}, err
+	}
+	item := offering.Item(state)
+	if item == nil || item.At != i.At {
+		return api.WorkShown{}, gone
+	}
+	row := p.Table().Activity(i.Entry.Row())
+	out := api.WorkShown{WorkItem: d.shown(&i), OutputType: api.MembersOf(row.Output)}
+	draft, err := offering.Draft(state)
+	if err == nil {
+		out.Draft, err = container.EncodeJSON(draft)
+	}
+	if err == nil && item.Input != nil && len(row.Input.Members) > 0 {
+		out.Input, err = container.EncodeJSON(item.Input)
+	}
+	if err != nil {
+		return api.WorkShown{}, err
+	}
+	out.Eligible, out.People = d.count(p, i.Entry, item)
+	told, err := d.Site.Report(report.Question{
+		Instance: i.Entry.Instance, Process: i.Process.String(), History: true, Activity: i.Entry.Path(),
+	})
+	out.History = told.Events
+	slices.SortStableFunc(out.History, func(a, b api.HistoryEvent) int { return cmp.Or(cmp.Compare(a.Clock, b.Clock), a.Time.Compare(b.Time)) })
+	return out, err
+}

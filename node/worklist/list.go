@@ -1,0 +1,194 @@
+package worklist
+
+import (
+	"cmp"
+	"strings"
+	"sync"
+	"time"
+
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// Key names a work item by its place: there is one at most for an entry at a time.
+type Key struct {
+	Process processtable.ProcessID
+	Entry   message.Entry
+}
+
+// Rule says who may have the items of a class. It may take some milliseconds.
+type Rule interface {
+	// May says whether a person of this node's staff may have them.
+	May(person string) bool
+}
+
+// Item is a work item. It never changes: what becomes of it is another one.
+type Item struct {
+	Key
+	ID       string // message.ItemID
+	At       message.Execution
+	Title    string
+	Priority int
+	Offered  time.Time
+	Due      time.Time // zero: never
+	Claim    uint64
+	By       message.Doer // who has it; zero: it is offered
+	Claimed  time.Time
+	Drafted  bool
+	Class    string // the same people may have the items of one class
+	Rule     Rule   // of the class
+}
+
+// compare orders items as worklists do: by priority, then the oldest first.
+func (i *Item) compare(o *Item) int {
+	return cmp.Or(-cmp.Compare(i.Priority, o.Priority), i.Offered.Compare(o.Offered), cmp.Compare(i.ID, o.ID),
+		cmp.Compare(i.Process.Name, o.Process.Name), cmp.Compare(i.Process.Version, o.Process.Version))
+}
+
+// List is the work items of a node. Its methods are safe for concurrent use, and none but Page waits.
+type List struct {
+	mu      sync.Mutex
+	items   map[Key]*placed
+	classes map[string]*class
+	numbers []*class // by number; nil: free
+	free    []int    // of these
+	held    map[string]*run
+	people  map[string]*verdicts
+	asked   uint64 // how often somebody was
+	gone    []Item // that were taken out last: a ring
+	next    int    // of it
+}
+
+// placed is an item, and the run that it stands in.
+type placed struct {
+	Item
+	in   *run
+	gone bool
+}
+
+// class are the items that the same people may have.
+type class struct {
+	name   string
+	number int
+	rule   Rule
+	count  int // of its items, also of those that somebody has
+	open   run // those that nobody has
+}
+
+// New makes an empty list.
+func New() *List {
+	return &List{items: map[Key]*placed{}, classes: map[string]*class{}, held: map[string]*run{}, people: map[string]*verdicts{}}
+}
+
+// Put adds an item, or takes the place of the one with its key.
+func (l *List) Put(i Item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.remove(i.Key)
+	p := &placed{Item: i}
+	c := l.classes[i.Class]
+	if c == nil {
+		c = l.newClass(i.Class, i.Rule)
+	}
+	p.Rule, c.count = c.rule, c.count+1
+	l.items[i.Key] = p
+	if p.in = &c.open; i.By.Person != "" {
+		if p.in = l.held[i.By.Person]; p.in == nil {
+			p.in = &run{}
+			l.held[i.By.Person] = p.in
+		}
+	}
+	p.in.add(p)
+}
+
+// keptGone is of how many items that were taken out it is known which they were.
+const keptGone = 1024
+
+// Remove takes an item out, if it is there. Of the last of those Find still tells, so that who repeats what he has
+// said learns what has come of it.
+func (l *List) Remove(k Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.items[k]
+	if p == nil {
+		return
+	}
+	if l.remove(k); len(l.gone) < keptGone {
+		l.gone = append(l.gone, p.Item)
+		return
+	}
+	l.gone[l.next] = p.Item
+	l.next = (l.next + 1) % keptGone
+}
+
+func (l *List) remove(k Key) {
+	p := l.items[k]
+	if p == nil {
+		return
+	}
+	delete(l.items, k)
+	if p.in.remove(p); p.By.Person != "" && p.in.len() == 0 {
+		delete(l.held, p.By.Person)
+	}
+	if c := l.classes[p.Class]; c.count > 1 {
+		c.count--
+	} else {
+		delete(l.classes, c.name)
+		l.numbers[c.number] = nil
+		l.free = append(l.free, c.number)
+	}
+}
+
+func (l *List) newClass(name string, rule Rule) *class {
+	c := &class{name: name, rule: rule, number: len(l.numbers)}
+	if last := len(l.free) - 1; last >= 0 {
+		c.number = l.free[last]
+		l.free = l.free[:last]
+		l.numbers[c.number] = c
+		for _, v := range l.people {
+			v.forget(c.number)
+		}
+	} else {
+		l.numbers = append(l.numbers, c)
+	}
+	l.classes[name] = c
+	return c
+}
+
+// Len is how many items there are, and how many of them are offered to whoever may have them.
+func (l *List) Len() (all, offered int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.classes {
+		offered += c.open.len()
+	}
+	return len(l.items), offered
+}
+
+// Find gives the items whose ID begins with a text; if there is none, those that were taken out lately.
+func (l *List) Find(id string) (found []Item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.items {
+		if strings.HasPrefix(p.ID, id) {
+			found = append(found, p.Item)
+		}
+	}
+	for i := 0; i < len(l.gone) && len(found) == 0; i++ {
+		if strings.HasPrefix(l.gone[i].ID, id) {
+			return []Item{l.gone[i]}
+		}
+	}
+	return found
+}
+
+// Of gives the item of an entry; false: there is none.
+func (l *List) Of(k Key) (Item, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.items[k]
+	if p == nil {
+		return Item{}, false
+	}
+	return p.Item, true
+}
