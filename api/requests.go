@@ -52,6 +52,8 @@ var requests = []Request{
 	{"POST /v1/links/{peer}/retry", RightAdmin, OfNode, true, gives(server.retryLink)},
 	{"GET /v1/nodes", RightViewer, OfSeveral, false, gives(server.nodes)},
 	{"GET /v1/definitions", RightViewer, OfSeveral, false, gives(server.definitions)},
+	{"GET /v1/definitions/{process}", RightViewer, OfProcess, false, gives(server.definition)},
+	{"POST /v1/definitions/{process}/retire", RightDefiner, OfProcess, true, gives(server.retire)},
 	{"GET /v1/rebuild/{peer}", RightAdmin, OfNode, false, gives(server.rebuildPlan)},
 	{"POST /v1/rebuild/{peer}", RightAdmin, OfNode, true, gives(server.rebuild)},
 	{"GET /v1/schedules", RightViewer, OfSeveral, false, gives(server.schedules)},

@@ -54,7 +54,7 @@ type Options struct {
 	DirtyLimit   int           // entries whose newcomers wait in memory, beyond which links and starts wait; default 50,000
 	Grace        time.Duration // for programs that run when the node stops; default 10 s
 	Limits       Limits
-	Disk         Disk // nil: room is never low
+	Disk         Disk   // nil: room is never low
 	LogDir       string // where it is kept what programs write; empty: nowhere
 	Definers     trust.Definers
 	Remote       trust.Operators // whose requests over links are taken; nil: nobody's
@@ -214,7 +214,7 @@ func Open(o Options) (*Node, error) {
 	n.programs.Store(o.Registry)
 	n.limits.Store(&o.Limits)
 	n.cleanUps.add(manager.Close)
-	n.cleanUps.add(n.logs.Close) // after the last program
+	n.cleanUps.add(n.logs.Close)                                                                                         // after the last program
 	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads, n.loadSchedules, n.loadEvents} { // each needs those before
 		if err := load(); err != nil {
 			return nil, errors.Join(err, n.cleanUps.run(context.Background()))

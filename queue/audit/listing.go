@@ -80,6 +80,15 @@ func (q *Queue) Instances(o ListOptions) ([]InstanceInfo, error) {
 	return infos, nil
 }
 
+// Running counts the instances of a version that were started here and have not ended. It goes through their keys.
+func (q *Queue) Running(id processtable.ProcessID) (int, error) {
+	those, err := q.having(ListOptions{Process: id}, record.ClassRecord, func(*record.KeyReader) bool { return true })
+	if err != nil {
+		return 0, fmt.Errorf("count instances of %s: %w", id, q.records.Judge(err))
+	}
+	return len(those), nil
+}
+
 // Places is Instances, of which nothing is read but where they stand: one that has ended a
 // moment ago may be among those that run.
 func (q *Queue) Places(o ListOptions) ([]Place, error) {
