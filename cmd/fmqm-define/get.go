@@ -85,8 +85,8 @@ func diffCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "diff",
 		Usage:     "say what a definition means otherwise than the one that a node has",
-		ArgsUsage: "FILE|NAME@VERSION [@VERSION]",
-		Description: `Compares each process in FILE, or a version that is there, with the current version of its
+		ArgsUsage: "FILE [@VERSION]",
+		Description: `Compares each process in FILE, or of NAME@VERSION in its place, with the current version of its
 name, or with @VERSION. It tells of activities, connectors, conditions, structures and
 the shape of input and output, and not of layout, order, comments or descriptions.
 
