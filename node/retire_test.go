@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"testing"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"fmqm/api"
 	"fmqm/api/apitest"
 	"fmqm/internal/task"
+	"fmqm/node/tables"
+	"fmqm/node/trust"
 	"fmqm/processtable"
 )
 
@@ -69,4 +72,43 @@ func TestRetiredVersions(t *testing.T) {
 		s.down()
 	}
 	v.control.Kill()
+}
+
+// Who says that a version is retired has to be a definer whom the site trusts, and has to have signed just that.
+func TestWhoMayRetire(t *testing.T) {
+	v := &vintages{T: t, tasks: task.NewWorld(1, dawn), sites: map[string]*vintage{}}
+	v.control = v.tasks.NewSite(0)
+	v.chain([]string{"A", "B"})
+	defer v.control.Kill()
+	defer v.sites["A"].down()
+	defer v.sites["B"].down()
+	v.puts("A", apitest.Upload(t, "process: p\nversion: 1\nactivities: {x: {node: A, program: w}, y: {node: B, program: w}}\ncontrol: [x -> y]"))
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	public, _ := key.Public().(ed25519.PublicKey)
+	a, id := v.sites["A"].node, processtable.ProcessID{Name: "p", Version: 1}
+	definition, _ := a.queue.Bound(id)
+	a.SetDefiners(trust.Definers{Required: true, Known: []trust.Definer{{Key: public}}})
+	said := func(number uint64, key []byte, signature []byte) *tables.Said {
+		return &tables.Said{Definition: definition.String(), Number: number, Key: key, Signature: signature}
+	}
+	good := ed25519.Sign(key, processtable.RetirementText(id, definition, 1, false, ""))
+	for _, c := range []struct {
+		name, peer string
+		said       *tables.Said
+		retired    bool
+	}{
+		{"nobody has signed", "B", said(1, nil, nil), false},
+		{"another number was signed", "B", said(2, public, good), false},
+		{"no part in the process", "M", said(1, public, good), false},
+		{"signed", "B", said(1, public, good), true},
+	} {
+		v.does(v.sites["A"], func(ctx context.Context) {
+			if _, err := a.tables.VersionTo(ctx, processtable.NodeID(c.peer), tables.VersionQuestion{Process: "p@1", Said: c.said}); err != nil {
+				t.Error(err)
+			}
+		})
+		if got := a.queue.IsRetired(id); got != c.retired {
+			t.Errorf("%s: it is retired: %t", c.name, got)
+		}
+	}
 }
