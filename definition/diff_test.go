@@ -49,16 +49,20 @@ func TestDiff(t *testing.T) {
 		{"node: C, program: ship", "node: D, program: ship", "activity ship node changed: C => D"},
 		{"amount > 100", "amount > 200", `control enter -> check condition changed: amount > 100 => amount > 200`},
 		{"program: look,", "program: look, retry: {attempts: 3},", "activity check/look retry.attempts changed: 1 => 3"},
-		{"  Order: {item: string, amount: double}", "  Order: {item: string, amount: double, note: string}",
+		{
+			"  Order: {item: string, amount: double}", "  Order: {item: string, amount: double, note: string}",
 			"process input (shape) changed: {item: string, amount: double} => {item: string, amount: double, note: string}\n" +
 				"structure Order.note added: string\n" +
 				"data enter -> ship mappings changed: item: item, amount: amount => item: item, amount: amount, note: note\n" +
-				"data source -> enter mappings changed: item: item, amount: amount => item: item, amount: amount, note: note"},
-		{"  Order: {item: string, amount: double}", "  Order: {amount: double, item: string}",
+				"data source -> enter mappings changed: item: item, amount: amount => item: item, amount: amount, note: note",
+		},
+		{
+			"  Order: {item: string, amount: double}", "  Order: {amount: double, item: string}",
 			"process input (shape) changed: {item: string, amount: double} => {amount: double, item: string}\n" +
 				"structure Order order changed: item, amount => amount, item\n" +
 				"data enter -> ship mappings changed: item: item, amount: amount => amount: amount, item: item\n" +
-				"data source -> enter mappings changed: item: item, amount: amount => amount: amount, item: item"},
+				"data source -> enter mappings changed: item: item, amount: amount => amount: amount, item: item",
+		},
 		{"  - enter -> ship\n", "  - enter -> ship: {item: item}\n", "data enter -> ship mappings changed: item: item, amount: amount => item: item"},
 		{"control:", "  late: {node: C, program: late}\ncontrol:\n  - ship -> late", "activity late added: late at C\ncontrol ship -> late added: always"},
 	} {
