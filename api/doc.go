@@ -19,6 +19,8 @@
 //	POST /v1/instances/{id}/resume       ResumeRequest     -> Word
 //	GET  /v1/nodes                                          -> NodesAnswer
 //	GET  /v1/definitions                                    -> DefinitionsAnswer
+//	GET  /v1/definitions/{process}       ?at=NODE           -> DefinitionAnswer
+//	POST /v1/definitions/{process}/retire RetireRequest    -> RetireAnswer
 //	GET  /v1/links                                          -> LinksAnswer
 //	POST /v1/links/{peer}/retry          {}                -> Link
 //	GET  /v1/dead                        ?before ?limit     -> RefusedAnswer

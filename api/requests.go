@@ -59,6 +59,8 @@ var requests = []Request{
 	{"POST /v1/links/{peer}/retry", RightAdmin, OfNode, true, false, gives(server.retryLink)},
 	{"GET /v1/nodes", RightViewer, OfSeveral, false, false, gives(server.nodes)},
 	{"GET /v1/definitions", RightViewer, OfSeveral, false, false, gives(server.definitions)},
+	{"GET /v1/definitions/{process}", RightViewer, OfProcess, false, false, gives(server.definition)},
+	{"POST /v1/definitions/{process}/retire", RightDefiner, OfProcess, true, false, gives(server.retire)},
 	{"GET /v1/rebuild/{peer}", RightAdmin, OfNode, false, false, gives(server.rebuildPlan)},
 	{"POST /v1/rebuild/{peer}", RightAdmin, OfNode, true, false, gives(server.rebuild)},
 	{"GET /v1/schedules", RightViewer, OfSeveral, false, false, gives(server.schedules)},

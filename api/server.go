@@ -412,6 +412,11 @@ func (s server) upload(w http.ResponseWriter, r *http.Request) (UploadAnswer, er
 			return UploadAnswer{}, err
 		}
 	}
+	for i, d := range req.Definitions {
+		if !slices.ContainsFunc(req.Tables, func(t Table) bool { return t.Process == d.Process }) {
+			return UploadAnswer{}, Errorf(CodeUsage, "send it with the tables of its process", "definitions[%d]: there is no table of %q", i, d.Process)
+		}
+	}
 	a, err := s.b.Upload(r.Context(), req)
 	a.Nodes, a.Warnings = orEmpty(a.Nodes), orEmpty(a.Warnings)
 	return a, err

@@ -11,6 +11,9 @@ type UploadRequest struct {
 	AllowNewNode bool    `json:"allow_new_node,omitempty"` // also for nodes that nobody has a link to
 	PlanOnly     bool    `json:"plan_only,omitempty"`      // change nothing
 	Now          bool    `json:"now,omitempty"`            // the versions are current at once, also those that are stored already
+	// Definitions are the texts of the definitions, of any of the processes: the node that is asked keeps them. One that
+	// does not say in its plan that it keeps texts is of an older release, and refuses them.
+	Definitions []DefinitionText `json:"definitions,omitempty"`
 }
 
 // Table is a compiled process table on its way to its node.
@@ -46,6 +49,8 @@ const (
 type UploadAnswer struct {
 	Nodes    []UploadNode `json:"nodes"`
 	Warnings []string     `json:"warnings"` // programs not registered, connectors without a link, ...
+	// KeepsTexts says that the node takes the texts of definitions.
+	KeepsTexts bool `json:"keeps_texts,omitempty"`
 }
 
 // UploadNode is what happens, or happened, at one node. Result is empty in a plan.
@@ -61,6 +66,15 @@ type UploadNode struct {
 	Expires time.Time `json:"expires,omitzero"`
 	// State says whether the version is current there, as far as the node that was asked knows it; empty in a plan.
 	State VersionState `json:"state,omitempty"`
+	// Running says which instances of the name were started there and have not ended, by version; empty in a plan, and
+	// of a node that does not answer. The node's lines of one name all have it.
+	Running []Running `json:"running,omitempty"`
+}
+
+// Running is how many instances of a version run.
+type Running struct {
+	Process   string `json:"process"` // NAME@VERSION
+	Instances int    `json:"instances"`
 }
 
 // DefinitionsAnswer is what the node has tables of.
@@ -86,6 +100,11 @@ type Definition struct {
 	// it; none of them counts for the first version of a name. An older node says neither: what it has is current.
 	State   VersionState `json:"state,omitempty"`
 	Lacking []string     `json:"lacking,omitempty"`
+	// Said is the number of what was said last of retiring it; 0: nothing was. RetiredBy is who did, if it is retired.
+	Said      uint64 `json:"said,omitempty"`
+	RetiredBy string `json:"retired_by,omitempty"`
+	// Instances is how many were started there and have not ended.
+	Instances int `json:"instances,omitempty"`
 }
 
 // VersionState says whether a version of a process is current at a node: NAME alone is the highest that is.
@@ -94,6 +113,7 @@ type VersionState string
 
 const (
 	VersionStored  VersionState = "stored"  // the node has its table, and not all its sites have said that they do
+	VersionRetired VersionState = "retired" // nothing of it begins any more
 	VersionCurrent VersionState = "current" // all its sites have stored it, or its upload said so; or there is none before it
 )
 

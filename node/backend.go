@@ -146,6 +146,14 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*execute.Thre
 	if t == nil {
 		return nil, n.notHere(ctx, r.Process, id)
 	}
+	switch started, _, known, err := n.queue.Instance(r.Instance); {
+	case err != nil:
+		return nil, asAPI(err)
+	case !known || started.Process != t.ID(): // what was started before is told of
+		if err := n.retired(t.ID()); err != nil {
+			return nil, err
+		}
+	}
 	if !t.Process().Table().IsStart() {
 		return nil, api.Errorf(api.CodeRefused, "start it at one of these nodes (--to), or add this node to the definition's `starts`",
 			"%s may not be started at %s, only at %s", t.ID(), n.name, join(t.Process().Table().Starts))

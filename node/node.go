@@ -227,7 +227,7 @@ func Open(o Options) (*Node, error) {
 	n.limits.Store(&o.Limits)
 	n.SetStaff(o.Staff)
 	n.cleanUps.add(manager.Close)
-	n.cleanUps.add(n.logs.Close)
+	n.cleanUps.add(n.logs.Close)                                                                                         // after the last program
 	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads, n.loadSchedules, n.loadEvents} { // each needs those before
 		if err := load(); err != nil {
 			return nil, errors.Join(err, n.cleanUps.run(context.Background()))

@@ -22,6 +22,10 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 		return question.Answer(body, func(q report.Question) (report.Report, error) { return n.answers.ReportTo(peer, q) })
 	case tables.AskTable:
 		return question.Answer(body, func(q tables.Question) (tables.Report, error) { return n.tables.ReportTo(peer, q) })
+	case tables.AskDefinition:
+		return question.Answer(body, func(q tables.TextQuestion) (tables.TextReport, error) { return n.tables.TextTo(peer, q) })
+	case tables.AskVersion:
+		return question.Answer(body, func(q tables.VersionQuestion) (tables.VersionReport, error) { return n.tables.VersionTo(ctx, peer, q) })
 	case tables.AskNode:
 		return question.Answer(body, func(q tables.NodeQuestion) (tables.NodeReport, error) { return n.tables.ReportNode(q), nil })
 	case answer.AskList, answer.AskFind:

@@ -11,6 +11,7 @@ import (
 	"fmqm/message"
 	"fmqm/node/admission"
 	"fmqm/node/command"
+	"fmqm/node/execute"
 	"fmqm/node/rebuild"
 	"fmqm/node/retention"
 	"fmqm/node/tables"
@@ -29,6 +30,7 @@ var (
 	_ tables.Site    = site{}
 	_ admission.Site = site{}
 	_ api.Rebuilder  = (*Node)(nil)
+	_ api.Library    = (*Node)(nil)
 )
 
 // Process is what the table of a process says; nil: it is not here.
@@ -120,9 +122,44 @@ func (n *Node) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAnswe
 
 // Definitions gives the processes whose tables are here.
 func (n *Node) Definitions(ctx context.Context) (api.DefinitionsAnswer, error) {
-	a, caller := n.tables.Definitions(), api.CallerOf(ctx)
+	a, err := n.tables.Definitions()
+	caller := api.CallerOf(ctx)
 	a.Definitions = slices.DeleteFunc(a.Definitions, func(d api.Definition) bool { return !caller.Sees(d.Process) })
-	return a, nil
+	return told(a, err)
+}
+
+// DefinitionOf gives the text of a definition that this node has a table of, NAME@VERSION, or NAME: of what that alone
+// is here.
+func (n *Node) DefinitionOf(ctx context.Context, process, at string) (a api.DefinitionAnswer, err error) {
+	t, err := n.definedHere(process)
+	if err != nil {
+		return a, err
+	}
+	table := t.Process().Table()
+	if at != "" && !slices.Contains(table.Nodes(), processtable.NodeID(at)) && at != string(n.name) {
+		return a, api.Errorf(api.CodeUsage, "name one of these: "+join(table.Nodes()), "%s has no part in %s", at, table.Process)
+	}
+	return told(n.tables.Text(ctx, table, at))
+}
+
+// definedHere finds a process, NAME@VERSION or NAME, that has a table here. Without a version it is what the name alone
+// is, or the highest, where nothing of it is current.
+func (n *Node) definedHere(process string) (*execute.Thread, error) {
+	id, err := processtable.ParseProcessID(process)
+	if err != nil {
+		return nil, api.Errorf(api.CodeUsage, "write NAME@VERSION, or NAME for the current version", "%v", err)
+	}
+	t := n.thread(id)
+	if id.Version == 0 {
+		current, newer := n.current(id.Name)
+		if t = current; t == nil {
+			t = newer
+		}
+	}
+	if t == nil {
+		return nil, api.Errorf(api.CodeNotFound, "see fmqm-define list for what there is", "no table of %s at %s", process, n.name)
+	}
+	return t, nil
 }
 
 // SetDefiners sets whose tables are accepted from now on.

@@ -75,6 +75,7 @@ func (n *Node) current(name string) (current, newer *execute.Thread) {
 		switch {
 		case n.queue.IsCurrent(t.ID()):
 			current, newer = t, nil
+		case n.queue.IsRetired(t.ID()):
 		default:
 			newer = t
 		}

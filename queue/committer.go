@@ -239,7 +239,7 @@ func (m *Manager) publish(r *commit.Report) {
 	for _, i := range r.Markers {
 		m.marks.add(i)
 	}
-	m.publishTables(r.Tables, r.Current)
+	m.publishTables(&r.Facts)
 	for _, done := range r.Done {
 		w := workOf(done)
 		m.depths.apply(w)

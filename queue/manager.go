@@ -72,11 +72,12 @@ type Manager struct {
 		processes map[processtable.ProcessID]*process
 	}
 
-	// durable are the tables that are on disk, and which of them are pending.
+	// durable are the tables that are on disk, which of them are pending, and what was said of retiring them.
 	durable struct {
 		sync.Mutex
 		tables  map[processtable.ProcessID]processtable.DefinitionHash
 		pending map[processtable.ProcessID]bool
+		retired map[processtable.ProcessID]record.Retirement
 	}
 
 	// The committer's own.

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -36,20 +38,79 @@ func (m *Manager) IsPending(id processtable.ProcessID) bool {
 	return m.durable.pending[id]
 }
 
-// IsCurrent says whether a version that is here is current: it is not pending, or it is the first one that there
-// is, and all of its name are pending, so that there is none to go on with before it.
+// IsCurrent says whether a version that is here is current: it is not retired (N31), and it is not pending, or it is the
+// first one that there is, and all of its name are pending, so that there is none to go on with before it. What is
+// retired does not count among them.
 func (m *Manager) IsCurrent(id processtable.ProcessID) bool {
 	m.durable.Lock()
 	defer m.durable.Unlock()
+	if m.isRetired(id) {
+		return false
+	}
 	if !m.durable.pending[id] {
 		return true
 	}
 	for other := range m.durable.tables {
-		if other.Name == id.Name && (other.Version < id.Version || !m.durable.pending[other]) {
+		if other.Name == id.Name && !m.isRetired(other) && (other.Version < id.Version || !m.durable.pending[other]) {
 			return false
 		}
 	}
 	return true
+}
+
+// isRetired says whether nothing new may begin of a version; m.durable is held.
+func (m *Manager) isRetired(id processtable.ProcessID) bool {
+	r, said := m.durable.retired[id]
+	return said && !r.Undo
+}
+
+// IsRetired says whether nothing new may begin of a version (N31).
+func (m *Manager) IsRetired(id processtable.ProcessID) bool {
+	m.durable.Lock()
+	defer m.durable.Unlock()
+	return m.isRetired(id)
+}
+
+// Retirement gives the last that was said of retiring a version; false: nothing was.
+func (m *Manager) Retirement(id processtable.ProcessID) (r record.Retirement, said bool) {
+	m.durable.Lock()
+	defer m.durable.Unlock()
+	r, said = m.durable.retired[id]
+	return r, said
+}
+
+// Retirements gives the versions of which something was said, by name and version.
+func (m *Manager) Retirements() []processtable.ProcessID {
+	m.durable.Lock()
+	defer m.durable.Unlock()
+	return slices.SortedFunc(maps.Keys(m.durable.retired), processtable.ProcessID.Compare)
+}
+
+// loadRetired finds what was said of retiring versions.
+func (m *Manager) loadRetired() error {
+	return m.read.Each(store.ScanOptions{Prefix: record.RetirementKeys()}, func(key, value []byte) error {
+		r, err := record.ReadRetirement(key, value)
+		if err == nil {
+			m.durable.retired[r.Process] = r
+		}
+		return err
+	})
+}
+
+// Definition gives the text of a definition that is kept here; nil: none is.
+func (m *Manager) Definition(id processtable.ProcessID) (*record.Definition, error) {
+	value, err := m.read.Get(record.DefinitionKey(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	var d record.Definition
+	if err == nil {
+		d, err = record.ReadDefinition(id, value)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("text of the definition of %s: %w", id, m.read.Judge(err))
+	}
+	return &d, nil
 }
 
 // Pending gives the versions that are pending, by name and version.
@@ -70,19 +131,22 @@ func (m *Manager) loadPending() error {
 	})
 }
 
-func (m *Manager) publishTables(tables []commit.Table, current []processtable.ProcessID) {
-	if len(tables)+len(current) == 0 {
+func (m *Manager) publishTables(r *commit.Facts) {
+	if len(r.Tables)+len(r.Current)+len(r.Retired) == 0 {
 		return
 	}
 	m.durable.Lock()
 	defer m.durable.Unlock()
-	for _, t := range tables {
+	for _, t := range r.Tables {
 		m.durable.tables[t.Process] = t.Definition
 		if t.Pending {
 			m.durable.pending[t.Process] = true
 		}
 	}
-	for _, id := range current {
+	for _, id := range r.Current {
 		delete(m.durable.pending, id)
+	}
+	for i := range r.Retired {
+		m.durable.retired[r.Retired[i].Process] = r.Retired[i]
 	}
 }

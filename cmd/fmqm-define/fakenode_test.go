@@ -16,20 +16,49 @@ import (
 type fakeNode struct {
 	mu     sync.Mutex
 	tables map[string]api.Table // by PROCESS@VERSION.NODE
+	texts  map[string]string    // by PROCESS@VERSION
 }
 
 // heard says of each node that A has a link to whether it answers.
 var heard = map[string]bool{"A": true, "B": true, "C": true, "D": false}
 
-func newFakeNode() *apitest.Backend {
-	n := &fakeNode{tables: map[string]api.Table{}}
-	return &apitest.Backend{OnUpload: n.upload, OnDefinitions: n.definitions}
+// keeper is a fake node that also keeps texts.
+type keeper struct {
+	*apitest.Backend
+	node *fakeNode
+}
+
+func newFakeNode() api.Backend {
+	n := &fakeNode{tables: map[string]api.Table{}, texts: map[string]string{}}
+	return keeper{&apitest.Backend{OnUpload: n.upload, OnDefinitions: n.definitions}, n}
+}
+
+func (k keeper) DefinitionOf(_ context.Context, process, at string) (a api.DefinitionAnswer, err error) {
+	n := k.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	highest := 0
+	for key := range n.tables {
+		id, _ := processtable.ParseProcessID(key[:strings.LastIndex(key, ".")])
+		if id.Name == process && id.Version > highest {
+			highest, a.Process = id.Version, id.String()
+		}
+	}
+	if highest == 0 {
+		a.Process = process
+	}
+	text, is := n.texts[a.Process]
+	if a.Text = text; !is || at == "C" {
+		return a, api.Errorf(api.CodeNotFound, "upload its file again", "no site of %s that was asked keeps the text of its definition", process)
+	}
+	a.Node, a.Definition = "A", n.tables[a.Process+".A"].Definition
+	return a, nil
 }
 
 func (n *fakeNode) upload(_ context.Context, r api.UploadRequest) (api.UploadAnswer, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	answer := api.UploadAnswer{Nodes: []api.UploadNode{}, Warnings: []string{}}
+	answer := api.UploadAnswer{Nodes: []api.UploadNode{}, Warnings: []string{}, KeepsTexts: true}
 	for _, t := range r.Tables {
 		if _, err := processtable.Decode(t.Table); err != nil {
 			return answer, api.Errorf(api.CodeRefused, "compile it again", "table for %s: %v", t.Node, err)
@@ -41,6 +70,9 @@ func (n *fakeNode) upload(_ context.Context, r api.UploadRequest) (api.UploadAns
 	}
 	if r.PlanOnly {
 		return answer, nil
+	}
+	for _, d := range r.Definitions {
+		n.texts[d.Process] = d.Text
 	}
 	refuses := slices.ContainsFunc(answer.Nodes, func(l api.UploadNode) bool { return l.Plan == api.PlanRefuse })
 	for i := range answer.Nodes {

@@ -32,6 +32,7 @@ const (
 type source struct {
 	name        string
 	text        *definition.Source
+	bytes       []byte // the file
 	processes   []*definition.Process
 	diagnostics []definition.Diagnostic
 	asWritten   map[string]bool // processes that are compiled with conditions as the file has them; see planUpload
@@ -43,7 +44,7 @@ func load(c *cli.Context, file string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{name: file, text: definition.NewSource(text)}
+	s := &source{name: file, text: definition.NewSource(text), bytes: text}
 	if file == standardInput {
 		s.name = stdinName
 	}

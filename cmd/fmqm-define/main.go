@@ -28,7 +28,7 @@ or timed out.`,
 fmqm-define run purchase-order.yaml --input '{"customer": "acme", "item": "pump", "quantity": 1, "amount": 500}'
 fmqm-define upload purchase-order.yaml --to http://127.0.0.1:7411`,
 		Commands: []*cli.Command{
-			checkCommand(), compileCommand(), showCommand(), drawCommand(), runCommand(), schemaCommand(), uploadCommand(), listCommand(), keygenCommand(),
+			checkCommand(), compileCommand(), showCommand(), drawCommand(), runCommand(), schemaCommand(), uploadCommand(), listCommand(), getCommand(), diffCommand(), retireCommand(), keygenCommand(),
 			shared.CompletionCommand("fmqm-define"), shared.ManCommand("fmqm-define"),
 		},
 	}

@@ -14,6 +14,7 @@ import (
 
 	"fmqm/api"
 	shared "fmqm/cmd/internal/cli"
+	"fmqm/definition"
 	"fmqm/internal/text"
 	"fmqm/processtable"
 )
@@ -97,6 +98,11 @@ func upload(c *cli.Context) error {
 		shared.Talk(c, "plan: %s", planLine(line))
 	}
 	request.PlanOnly = false
+	if plan.KeepsTexts {
+		if request.Definitions, err = texts(sources); err != nil {
+			return err
+		}
+	}
 	done, err := send(c, client, request, "uploading")
 	if err != nil {
 		if api.MayHaveHappened(err) {
@@ -112,7 +118,39 @@ func upload(c *cli.Context) error {
 	for _, text := range notCurrent(done.Nodes) {
 		shared.Talk(c, "%s", text)
 	}
+	for _, text := range runningOn(done.Nodes) {
+		shared.Talk(c, "%s", text)
+	}
 	return report(printer, done.Nodes)
+}
+
+// runningOn says for each node which instances run on which version, where any do.
+func runningOn(nodes []api.UploadNode) (all []string) {
+	for _, l := range nodes {
+		var counts []string
+		for _, r := range l.Running {
+			counts = append(counts, fmt.Sprintf("%s: %d", r.Process, r.Instances))
+		}
+		line := fmt.Sprintf("%s has instances that run: %s", l.Node, strings.Join(counts, ", "))
+		if len(counts) > 0 && !slices.Contains(all, line) {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// texts are those of the definitions of all files, for the node to keep.
+func texts(sources []*source) (all []api.DefinitionText, err error) {
+	for _, s := range sources {
+		for _, p := range s.processes {
+			text, err := definition.TextOf(s.bytes, p)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, api.DefinitionText{Process: processID(p), Text: string(text)})
+		}
+	}
+	return all, nil
 }
 
 // notCurrent says which versions are not current yet after an upload, and why.

@@ -49,6 +49,7 @@ type Report struct {
 	State api.VersionState `json:"state,omitempty"` // of what is found; empty, of an older node: current
 	Has   []string         `json:"has,omitempty"`   // the sites that the node knows to have stored it
 	All   bool             `json:"all,omitempty"`   // it knows that of all
+	Said  *Said            `json:"said,omitempty"`  // what it knows of retiring the version
 }
 
 // NodeReport is what an upload needs to know of a site.
@@ -91,6 +92,7 @@ func (t *Tables) Report(q Question) (Report, error) {
 	if found {
 		r.Definition, r.Format = definition.String(), processtable.FormatOf(encoded)
 		r.State = t.state(id)
+		r.Said = t.said(id)
 		r.All, r.Has = t.known(t.Site.Process(id).Table())
 	}
 	return r, nil
@@ -106,11 +108,11 @@ func (t *Tables) ReportTo(peer processtable.NodeID, q Question) (Report, error) 
 	}
 	switch {
 	case q.Table == "":
-		r.Found, r.Definition, r.Format, r.Refused, r.State, r.Has, r.All = false, "", 0, "", "", nil, false
+		r.Found, r.Definition, r.Format, r.Refused, r.State, r.Has, r.All, r.Said = false, "", 0, "", "", nil, false, nil
 	case q.Definition != r.Definition:
-		r.Definition, r.Format, r.State, r.Has, r.All = "", 0, "", nil, false // another one
+		r.Definition, r.Format, r.State, r.Has, r.All, r.Said = "", 0, "", nil, false, nil // another one
 	default:
-		r.Has = nil // which other sites there are
+		r.Has, r.Said = nil, nil // which other sites there are
 	}
 	return r, nil
 }
@@ -164,7 +166,7 @@ func (t *Tables) Elsewhere(ctx context.Context, id processtable.ProcessID) []pro
 }
 
 // Definitions tells people which processes have a table here.
-func (t *Tables) Definitions() api.DefinitionsAnswer {
+func (t *Tables) Definitions() (api.DefinitionsAnswer, error) {
 	a := api.DefinitionsAnswer{Definitions: []api.Definition{}}
 	for _, p := range t.Site.Processes() {
 		table := p.Table()
@@ -176,11 +178,19 @@ func (t *Tables) Definitions() api.DefinitionsAnswer {
 			d.Starts = append(d.Starts, string(s))
 		}
 		d.State, d.Lacking = t.state(table.Process), t.Lacking(table.Process)
+		said, _ := t.Queue.Retirement(table.Process)
+		if d.Said = said.Number; d.State == api.VersionRetired {
+			d.RetiredBy = said.By
+		}
+		var err error
+		if d.Instances, err = t.Queue.Running(table.Process); err != nil {
+			return a, err
+		}
 		if table.Definer != nil {
 			d.Definer = processtable.DefinerText(table.Definer)
 			d.Network, d.Expires = table.Terms.Network, table.Terms.NotAfter
 		}
 		a.Definitions = append(a.Definitions, d)
 	}
-	return a
+	return a, nil
 }

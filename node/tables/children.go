@@ -24,7 +24,9 @@ func (t *Tables) ReportNode(q NodeQuestion) NodeReport {
 	r.Children = map[string]string{}
 	for _, child := range q.Children {
 		id, err := processtable.ParseProcessID(child)
-		if err != nil || slices.ContainsFunc(has, func(p processtable.ProcessID) bool { return isOf(p, id) && (id.Version > 0 || t.Queue.IsCurrent(p)) }) {
+		if err != nil || slices.ContainsFunc(has, func(p processtable.ProcessID) bool {
+			return isOf(p, id) && !t.Queue.IsRetired(p) && (id.Version > 0 || t.Queue.IsCurrent(p))
+		}) {
 			continue
 		}
 		r.Children[child] = instead(id, has)

@@ -34,7 +34,7 @@ func (t *Tables) Run(ctx context.Context) error {
 		case news: // which those that were asked before may not know
 			pause = firstPause
 			continue
-		case len(t.Queue.Pending()) == 0:
+		case len(t.Queue.Pending()) == 0 && len(t.untold()) == 0:
 			pause = 0
 		}
 		rung, err := t.rest(ctx, pause)
@@ -80,6 +80,15 @@ func (t *Tables) round(ctx context.Context) (news bool, err error) {
 		}
 		news = news || told
 	}
+	for _, table := range t.untold() {
+		for _, r := range t.tell(ctx, table) {
+			if r.Err == nil {
+				if err := t.hear(ctx, table.Process, r.Node, r.Answer.Said); err != nil {
+					return false, err
+				}
+			}
+		}
+	}
 	return news, nil
 }
 
@@ -89,6 +98,9 @@ func (t *Tables) look(ctx context.Context, table *processtable.Table) (news bool
 		if r.Err == nil && r.Answer.Found && r.Answer.Definition == table.Definition.String() {
 			has := append([]string{string(r.Node)}, r.Answer.Has...)
 			news = t.note(table, has, r.Answer.All) || news
+			if err := t.hear(ctx, table.Process, r.Node, r.Answer.Said); err != nil {
+				return false, err
+			}
 		}
 	}
 	if !t.Queue.IsPending(table.Process) || len(t.Lacking(table.Process)) > 0 {
@@ -177,6 +189,9 @@ func (t *Tables) Lacking(id processtable.ProcessID) (lacking []string) {
 
 // state says how a version that is here is, for people.
 func (t *Tables) state(id processtable.ProcessID) api.VersionState {
+	if t.Queue.IsRetired(id) {
+		return api.VersionRetired
+	}
 	if t.Queue.IsCurrent(id) {
 		return api.VersionCurrent
 	}

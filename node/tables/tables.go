@@ -28,7 +28,8 @@ type Tables struct {
 	Options
 	definers atomic.Pointer[trust.Definers]
 
-	wake *task.Bell // of Run
+	wake *task.Bell   // of Run
+	turn *task.Places // one: who has it compares what is said of retiring versions, and puts it on disk
 
 	mu      sync.Mutex
 	refused map[processtable.ProcessID]refusal // tables that came and were refused, since the start
@@ -36,6 +37,8 @@ type Tables struct {
 	// are those that have become current, of which the others are still to be told.
 	has    map[processtable.ProcessID]map[processtable.NodeID]bool
 	turned []processtable.ProcessID
+	// told is up to which number other sites know what is said of retiring a version, as they have answered.
+	told map[processtable.ProcessID]map[processtable.NodeID]uint64
 }
 
 // Options make Tables. All but Behaviours, Definers and Reads are to be set.
@@ -62,6 +65,8 @@ type Site interface {
 	TakeUp(behaviour.Process)
 	// TurnedCurrent: a version is current that was not. The committer may call it.
 	TurnedCurrent(processtable.ProcessID)
+	// TurnedRetired: a version begins nothing new from now on, or may again.
+	TurnedRetired(_ processtable.ProcessID, retired bool)
 	// Commit submits a transaction, and waits for it, or for ctx.
 	Commit(ctx context.Context, tx *record.Tx) error
 	// TableLimit is what one table may have here, in bytes; 0: no limit but the language's.
@@ -82,7 +87,8 @@ type Site interface {
 // New makes Tables. It reads nothing: see Load.
 func New(o Options) *Tables {
 	t := &Tables{
-		Options: o, wake: o.Scheduler.Bell(),
+		Options: o, wake: o.Scheduler.Bell(), turn: task.NewPlaces(o.Scheduler, 1),
+		told:    map[processtable.ProcessID]map[processtable.NodeID]uint64{},
 		refused: map[processtable.ProcessID]refusal{}, has: map[processtable.ProcessID]map[processtable.NodeID]bool{},
 	}
 	t.definers.Store(&o.Definers)

@@ -48,7 +48,7 @@ func (t *Tables) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAns
 	u := &upload{
 		here: t, request: r,
 		formats: map[processtable.ProcessID]otherFormat{}, met: map[processtable.NodeID]bool{}, there: map[int]Report{},
-		answer: api.UploadAnswer{Nodes: []api.UploadNode{}, Warnings: []string{}},
+		answer: api.UploadAnswer{Nodes: []api.UploadNode{}, Warnings: []string{}, KeepsTexts: true},
 	}
 	for _, table := range r.Tables {
 		t, err := decodeUpload(table)
@@ -78,7 +78,7 @@ func (t *Tables) Upload(ctx context.Context, r api.UploadRequest) (api.UploadAns
 		return api.UploadAnswer{}, err
 	}
 	u.await(ctx)
-	return u.answer, nil
+	return u.answer, u.countRunning(ctx)
 }
 
 // bring is the message that brings a table to its node. One that is to be current at once comes as that (N19).
@@ -187,7 +187,11 @@ func (u *upload) send(own []behaviour.Process) error {
 			tx.Put = append(tx.Put, u.brings(i)...)
 		}
 	}
-	if len(tx.Tables)+len(tx.Put)+len(tx.Current) == 0 {
+	texts, err := here.fresh(u.texts())
+	if err != nil {
+		return err
+	}
+	if tx.Definitions = texts; len(tx.Tables)+len(tx.Put)+len(tx.Current)+len(texts) == 0 {
 		return nil
 	}
 	if err := here.Site.Commit(context.Background(), tx); err != nil { // it ends with the queue at the latest
@@ -303,4 +307,58 @@ func (u *upload) everywhere(id processtable.ProcessID) bool {
 	return !slices.ContainsFunc(u.answer.Nodes, func(l api.UploadNode) bool {
 		return l.Process == id.String() && l.Result != api.ResultStored && l.Result != api.ResultUnchanged
 	})
+}
+
+// countRunning says which instances run on which version, at each node that is heard.
+func (u *upload) countRunning(ctx context.Context) error {
+	here := u.here
+	done := map[string]bool{}
+	for _, t := range u.tables {
+		name := t.Process.Name
+		if done[name] {
+			continue
+		}
+		done[name] = true
+		own, err := here.running(processtable.ProcessID{Name: name}, func(processtable.ProcessID) bool { return true })
+		if err != nil {
+			return err
+		}
+		at := map[processtable.NodeID]map[string]int{here.Self: own}
+		for _, r := range question.All[VersionReport](ctx, here.Scheduler, here.Site, u.heardOf(name), AskVersion, VersionQuestion{Process: name}) {
+			if r.Err == nil {
+				at[r.Node] = r.Answer.Running
+			}
+		}
+		for i, of := range u.tables {
+			if of.Process.Name == name {
+				u.answer.Nodes[i].Running = runningOf(at[of.Node])
+			}
+		}
+	}
+	return nil
+}
+
+// heardOf are the other nodes of an upload that have a table of a name, and are connected.
+func (u *upload) heardOf(name string) (nodes []processtable.NodeID) {
+	for _, t := range u.tables {
+		if l, linked := u.here.Site.LinkTo(t.Node); t.Process.Name == name && linked && l.State == link.StateConnected && !slices.Contains(nodes, t.Node) {
+			nodes = append(nodes, t.Node)
+		}
+	}
+	return nodes
+}
+
+// runningOf gives counts by version, without those of which nothing runs.
+func runningOf(counts map[string]int) (all []api.Running) {
+	for process, n := range counts {
+		if n > 0 {
+			all = append(all, api.Running{Process: process, Instances: n})
+		}
+	}
+	slices.SortFunc(all, func(a, b api.Running) int {
+		x, _ := processtable.ParseProcessID(a.Process)
+		y, _ := processtable.ParseProcessID(b.Process)
+		return x.Compare(y)
+	})
+	return all
 }

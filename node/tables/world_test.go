@@ -111,3 +111,5 @@ func (w *world) store(encoded []byte) {
 }
 
 func (w *world) TurnedCurrent(id processtable.ProcessID) { w.turned = append(w.turned, id) }
+
+func (w *world) TurnedRetired(processtable.ProcessID, bool) {}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -101,6 +102,16 @@ func (q *Queue) Instances(o ListOptions) ([]InstanceInfo, error) {
 		}
 	}
 	return infos, nil
+}
+
+// Running counts the instances of a version that were started here and have not ended. It goes through their keys in
+// the index.
+func (q *Queue) Running(id processtable.ProcessID) (int, error) {
+	c, err := q.CountInstances(ListOptions{Process: id, States: Running, Limit: math.MaxInt}, nil)
+	if err != nil {
+		return 0, fmt.Errorf("count instances of %s: %w", id, err)
+	}
+	return c.Running, nil
 }
 
 // Places is Instances, of which nothing is read but where they stand: one that has ended a

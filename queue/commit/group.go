@@ -346,6 +346,7 @@ func (c *Core) apply(w *Work) {
 		g.facts.Tables = append(g.facts.Tables, t)
 	}
 	g.facts.Current = append(g.facts.Current, w.Current...)
+	g.facts.Retired = append(g.facts.Retired, w.Retired...)
 	g.batch.Ops = append(g.batch.Ops, w.extra...)
 	g.batch.Ops = append(g.batch.Ops, w.Ops...)
 	g.works = append(g.works, w)

@@ -50,6 +50,7 @@ type Work struct {
 	Links    []Link
 	Tables   []Table
 	Current  []processtable.ProcessID // that are pending no more
+	Retired  []record.Retirement      // what is said of versions
 	Parks    []processtable.ProcessID // of messages that are to wait for a table
 	Settle   []uint64                 // refused messages that go
 	SettleOp int                      // of Ops, that notes the highest number ever settled

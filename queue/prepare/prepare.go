@@ -140,6 +140,12 @@ func (p *Preparer) build(c *Changes, tx *record.Tx, inline int) {
 	for _, p := range tx.Current {
 		b.current(p)
 	}
+	for i := range tx.Retire {
+		b.retire(&tx.Retire[i])
+	}
+	for i := range tx.Definitions {
+		b.definition(&tx.Definitions[i])
+	}
 	if tx.Accept != nil {
 		b.accept(tx.Accept)
 	}
@@ -240,6 +246,27 @@ func (b *builder) table(t *record.TableRecord) {
 func (b *builder) current(p processtable.ProcessID) {
 	b.Current = append(b.Current, p)
 	b.op(record.PendingKey(p), nil)
+}
+
+// retire notes what is said of a version.
+func (b *builder) retire(r *record.Retirement) {
+	if !processtable.ValidProcess(r.Process.Name) {
+		b.fail(fmt.Errorf("retirement of %.80q: this cannot be the name of a process", r.Process.Name))
+		return
+	}
+	b.Retired = append(b.Retired, *r)
+	key, value := record.RetirementRecord(r)
+	b.op(key, value)
+}
+
+// definition keeps the text of a definition.
+func (b *builder) definition(d *record.Definition) {
+	if !processtable.ValidProcess(d.Process.Name) || len(d.Text) > record.MaxDefinition {
+		b.fail(fmt.Errorf("text of %.80q: it has %d bytes, of %d, or this cannot be the name of a process", d.Process, len(d.Text), record.MaxDefinition))
+		return
+	}
+	key, value := record.DefinitionRecord(d)
+	b.op(key, value)
 }
 
 // rebuild adds the record of how far a rebuilding has come with the transaction.

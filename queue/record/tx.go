@@ -18,8 +18,11 @@ type Tx struct {
 	Audit   []AuditRecord
 	Tables  []TableRecord
 	Current []processtable.ProcessID // these versions are pending no more; what is not pending stays so
-	Accept  *Accept                  // what a link has accepted with this transaction
-	Refuse  []Refused                // messages that are kept as refused (L5)
+	Retire  []Retirement             // what is said of versions from now on: whoever submits it has seen what was said before
+	// Definitions are texts of definitions: each takes the place of the one that was kept.
+	Definitions []Definition
+	Accept      *Accept   // what a link has accepted with this transaction
+	Refuse      []Refused // messages that are kept as refused (L5)
 	// Park are messages whose process has no table here (N3); the transaction is refused with
 	// ErrTabled if it has. Unpark are those that wait no more, as ParkedFor gave them; each may
 	// be taken once.

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"fmqm/api"
+	shared "fmqm/cmd/internal/cli"
+	"fmqm/processtable"
+)
+
+func retireCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "retire",
+		Usage:     "let no instance of a version begin any more",
+		ArgsUsage: "NAME@VERSION",
+		Description: `From then on nobody starts an instance of the version, no subprocess begins one, and its
+schedules rest. What runs goes on to its end. NAME alone is the highest version that is
+current and not retired. Every site of the process keeps that; one that is not heard is
+told when it is (queued). --undo takes it back.
+
+It is signed as an upload is: a site takes it from whom it lets define the process. The
+exit code is 0 also where a site is still to be told.`,
+		UsageText: `fmqm-define retire purchase-order@1
+fmqm-define retire purchase-order@1 --undo`,
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "undo", Usage: "the version may begin again"},
+			&cli.StringFlag{Name: keyFlag, Usage: "sign with the private key in `FILE`, or credential:NAME"},
+			&cli.StringFlag{Name: networkFlag, Usage: "sign for the network of sites called `NAME` (default: FMQM_NETWORK, otherwise for any)"},
+			&cli.BoolFlag{Name: "unsigned", Usage: "do not sign"},
+			shared.ToFlag(), shared.TimeoutFlag(), shared.OutputFlag(),
+		}, shared.CertificateFlags()...),
+		Action: retire,
+	}
+}
+
+func retire(c *cli.Context) error {
+	printer, client, err := shared.NewAsking(c)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	process := c.Args().First()
+	id, err := processtable.ParseProcessID(process)
+	if err != nil || id.Version == 0 {
+		return shared.Usagef("%s names no version: write NAME@VERSION", process)
+	}
+	request, err := saying(c, client, id)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Retire(c.Context, process, request)
+	if err != nil {
+		return fmt.Errorf("retire %s: %w", process, err)
+	}
+	list := printer.List(false, "NODE", "PROCESS", "RESULT", "INSTANCES", "REASON")
+	for _, l := range answer.Nodes {
+		if err := list.Row(l, l.Node, l.Process, string(l.Result), strconv.Itoa(l.Instances), l.Reason); err != nil {
+			return err
+		}
+	}
+	return list.End()
+}
+
+// saying is what is said of a version, signed: it follows on what the node knows.
+func saying(c *cli.Context, client *api.Client, id processtable.ProcessID) (r api.RetireRequest, err error) {
+	answer, err := client.Definitions(c.Context)
+	if err != nil {
+		return r, fmt.Errorf("retire %s: %w", id, err)
+	}
+	r.Undo = c.Bool("undo")
+	var definition processtable.DefinitionHash
+	found := false
+	for _, d := range answer.Definitions {
+		if d.Process == id.Name && d.Version == id.Version {
+			found, r.Number = true, d.Said+1
+			if n, err := hex.Decode(definition[:], []byte(d.Definition)); err != nil || n != len(definition) {
+				return r, shared.Failedf("retire %s: the node gives a definition's hash that cannot be read", id)
+			}
+		}
+	}
+	if !found {
+		return r, &shared.Error{Exit: shared.ExitNotFound, Text: fmt.Sprintf("retire %s: the node has no table of it: see fmqm-define list", id)}
+	}
+	how, err := newSigning(c)
+	if err != nil || how.key == nil {
+		return r, err
+	}
+	r.Network = how.terms.Network
+	public, _ := how.key.Public().(ed25519.PublicKey)
+	r.Key = public
+	r.Signature = ed25519.Sign(how.key, processtable.RetirementText(id, definition, r.Number, r.Undo, r.Network))
+	return r, nil
+}

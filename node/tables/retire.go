@@ -1,0 +1,240 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fmqm/api"
+	"fmqm/link"
+	"fmqm/node/question"
+	"fmqm/node/trust"
+	"fmqm/processtable"
+	"fmqm/queue/record"
+)
+
+// AskVersion asks a site how versions stand there, and tells it what is said of one: a VersionQuestion, answered by a
+// VersionReport.
+const AskVersion = "version"
+
+// VersionQuestion names a process: NAME@VERSION, or NAME for all versions.
+type VersionQuestion struct {
+	Process string `json:"process"`
+	Said    *Said  `json:"said,omitempty"` // of NAME@VERSION
+}
+
+// VersionReport answers it.
+type VersionReport struct {
+	Running map[string]int `json:"running,omitempty"` // instances that were started there and have not ended, by NAME@VERSION
+	Said    *Said          `json:"said,omitempty"`    // what the site knows of NAME@VERSION
+	Refused string         `json:"refused,omitempty"` // why it does not take what it is told
+}
+
+// Said is a record.Retirement on its way between sites.
+type Said struct {
+	Definition string `json:"definition"`
+	Number     uint64 `json:"number"`
+	Undo       bool   `json:"undo,omitempty"`
+	Network    string `json:"network,omitempty"`
+	Key        []byte `json:"key,omitempty"`
+	Signature  []byte `json:"signature,omitempty"`
+}
+
+// said gives what is known of a version, for other sites; nil: nothing was said.
+func (t *Tables) said(id processtable.ProcessID) *Said {
+	r, was := t.Queue.Retirement(id)
+	if !was {
+		return nil
+	}
+	return &Said{r.Definition.String(), r.Number, r.Undo, r.Network, r.Key, r.Signature}
+}
+
+// mayRetire says why somebody may not retire a version here, or nothing: it has to be said by whom this site lets define
+// the process, of the definition that is here (N3, invariant 11).
+func (t *Tables) mayRetire(id processtable.ProcessID, s *Said) string {
+	bound, found := t.Queue.Bound(id)
+	switch {
+	case !found || bound.String() != s.Definition:
+		return fmt.Sprintf("%s has another definition of %s", t.Self, id)
+	case s.Network != "" && !processtable.ValidNetwork(s.Network):
+		return "the network that it is signed for cannot be read"
+	case len(s.Key) > 0 && !processtable.Retired(s.Key, processtable.RetirementText(id, bound, s.Number, s.Undo, s.Network), s.Signature):
+		return fmt.Sprintf("what is said of %s is not signed by whom it names: say it again", id)
+	}
+	signer := trust.Signer{Network: s.Network}
+	if len(s.Key) > 0 {
+		signer.Key = s.Key
+	}
+	return t.definers.Load().Untrusted(t.Self, id, signer)
+}
+
+// take notes what is said of a version, if it follows on what was said before. Only one at a time is compared and put
+// on disk. Next: it has to be the very next, by its number.
+func (t *Tables) take(ctx context.Context, id processtable.ProcessID, s *Said, by string, next bool) error {
+	if err := t.turn.Acquire(ctx); err != nil {
+		return err
+	}
+	defer t.turn.Release()
+	before, _ := t.Queue.Retirement(id)
+	bound, _ := t.Queue.Bound(id)
+	r := record.Retirement{Process: id, Definition: bound, Number: s.Number, Undo: s.Undo, By: by, Network: s.Network, Key: s.Key, Signature: s.Signature}
+	if next && r.Number != before.Number+1 {
+		return api.Errorf(api.CodeRefused, "repeat it", "somebody else has said something of %s meanwhile: nothing has changed", id)
+	}
+	if !r.Follows(&before) {
+		return nil
+	}
+	if err := t.Site.Commit(ctx, &record.Tx{Retire: []record.Retirement{r}}); err != nil {
+		return fmt.Errorf("note that %s is retired: %w", id, err)
+	}
+	t.Site.TurnedRetired(id, !r.Undo)
+	t.wake.Ring()
+	return nil
+}
+
+// VersionTo answers a peer. What it says of a version counts if it has a part in the process, and a definer has said so
+// whom this site trusts.
+func (t *Tables) VersionTo(ctx context.Context, peer processtable.NodeID, q VersionQuestion) (r VersionReport, err error) {
+	asked, err := processtable.ParseProcessID(q.Process)
+	if err != nil {
+		return r, err
+	}
+	if q.Said != nil && asked.Version > 0 && t.concerns(peer, q.Process) {
+		if r.Refused = t.mayRetire(asked, q.Said); r.Refused == "" {
+			if err := t.take(ctx, asked, q.Said, "told by "+string(peer), false); err != nil {
+				return r, err
+			}
+		}
+	}
+	r.Running, err = t.running(asked, func(id processtable.ProcessID) bool { return t.concerns(peer, id.String()) })
+	if asked.Version > 0 && t.concerns(peer, q.Process) {
+		r.Said = t.said(asked)
+	}
+	return r, err
+}
+
+// running counts the instances of a version, or of all of a name, that were started here and have not ended.
+func (t *Tables) running(asked processtable.ProcessID, tell func(processtable.ProcessID) bool) (map[string]int, error) {
+	counts := map[string]int{}
+	for _, p := range t.Site.Processes() {
+		id := p.Table().Process
+		if !isOf(id, asked) || !p.Table().IsStart() || !tell(id) {
+			continue
+		}
+		n, err := t.Queue.Running(id)
+		if err != nil {
+			return nil, err
+		}
+		counts[id.String()] = n
+	}
+	return counts, nil
+}
+
+// Retire notes here that a version begins nothing new from now on, or that it may again, and tells the other sites of
+// the process: those that are heard answer at once, the others are told when they are. By is who says so.
+func (t *Tables) Retire(ctx context.Context, table *processtable.Table, r api.RetireRequest, by string) (a api.RetireAnswer, err error) {
+	id := table.Process
+	s := &Said{Definition: table.Definition.String(), Number: r.Number, Undo: r.Undo, Network: r.Network, Key: r.Key, Signature: r.Signature}
+	if reason := t.mayRetire(id, s); reason != "" {
+		return a, api.Errorf(api.CodeRefused, "sign as somebody who may define it (--key, --network)", "%s is not retired, nothing has changed: %s", id, reason)
+	}
+	if t.Queue.IsRetired(id) == r.Undo {
+		if err := t.take(ctx, id, s, by, true); err != nil {
+			return a, err
+		}
+	}
+	running, err := t.running(id, func(processtable.ProcessID) bool { return true })
+	if err != nil {
+		return a, err
+	}
+	done := api.ResultRetired
+	if r.Undo {
+		done = api.ResultKept
+	}
+	a.Nodes = append(a.Nodes, api.RetireNode{Node: string(t.Self), Process: id.String(), Result: done, Instances: running[id.String()]})
+	told := t.tell(ctx, table)
+	for _, node := range table.Nodes() {
+		if node == t.Self {
+			continue
+		}
+		line := api.RetireNode{Node: string(node), Process: id.String(), Result: api.ResultQueued, Reason: "it is told when it is heard: " + t.linkReason(node)}
+		if i := slices.IndexFunc(told, func(r question.Reply[VersionReport]) bool { return r.Node == node }); i >= 0 {
+			answered(&line, &told[i], done)
+		}
+		a.Nodes = append(a.Nodes, line)
+	}
+	return a, nil
+}
+
+// answered says what a site has answered that was told of a version.
+func answered(line *api.RetireNode, r *question.Reply[VersionReport], done api.Result) {
+	switch {
+	case r.Err != nil:
+		line.Reason = "it has not answered, and is told again: " + r.Err.Error()
+	case r.Answer.Refused != "":
+		line.Reason = "it does not take it yet: " + r.Answer.Refused
+	case r.Answer.Said == nil:
+		line.Reason = "it has no table of it yet, and is told again"
+	default:
+		line.Result, line.Reason = done, ""
+	}
+	line.Instances = r.Answer.Running[line.Process]
+}
+
+// tell tells the sites of a process that are connected what is known of a version, and takes what they know.
+func (t *Tables) tell(ctx context.Context, table *processtable.Table) []question.Reply[VersionReport] {
+	var heard []processtable.NodeID
+	for _, node := range table.Nodes() {
+		if l, linked := t.Site.LinkTo(node); linked && l.State == link.StateConnected {
+			heard = append(heard, node)
+		}
+	}
+	id := table.Process
+	said := t.said(id)
+	replies := question.All[VersionReport](ctx, t.Scheduler, t.Site, heard, AskVersion, VersionQuestion{Process: id.String(), Said: said})
+	for i := range replies {
+		r := &replies[i]
+		if r.Err != nil || r.Answer.Said == nil {
+			continue
+		}
+		t.toldNow(id, r.Node, r.Answer.Said.Number)
+	}
+	return replies
+}
+
+// toldNow notes up to which number a site knows what is said of a version.
+func (t *Tables) toldNow(id processtable.ProcessID, node processtable.NodeID, number uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.told[id] == nil {
+		t.told[id] = map[processtable.NodeID]uint64{}
+	}
+	t.told[id][node] = max(t.told[id][node], number)
+}
+
+// untold are the versions of which not all sites are known to have heard what was said last.
+func (t *Tables) untold() (all []*processtable.Table) {
+	for _, id := range t.Queue.Retirements() {
+		p := t.Site.Process(id)
+		if p == nil {
+			continue
+		}
+		said, _ := t.Queue.Retirement(id)
+		t.mu.Lock()
+		told := t.told[id]
+		lacks := slices.ContainsFunc(p.Table().Nodes(), func(node processtable.NodeID) bool { return node != t.Self && told[node] < said.Number })
+		t.mu.Unlock()
+		if lacks {
+			all = append(all, p.Table())
+		}
+	}
+	return all
+}
+
+// hear takes what another site knows of a version, if a definer has said so whom this site trusts.
+func (t *Tables) hear(ctx context.Context, id processtable.ProcessID, from processtable.NodeID, s *Said) error {
+	if s == nil || t.mayRetire(id, s) != "" {
+		return nil
+	}
+	return t.take(ctx, id, s, "told by "+string(from), false)
+}
