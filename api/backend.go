@@ -35,6 +35,9 @@ type Backend interface {
 	Retry(ctx context.Context, id InstanceID, r RetryRequest) (Word, error)
 	// Terminate returns when the marker (N7) is durable here. It is about the instance of a process, as WhyRequest says.
 	Terminate(ctx context.Context, id InstanceID, process string) error
+	// Suspend and Resume return when the mark (N29) is durable where the instance was started.
+	Suspend(ctx context.Context, id InstanceID, r SuspendRequest) (Word, error)
+	Resume(ctx context.Context, id InstanceID, r ResumeRequest) (Word, error)
 	// Refused gives what this node has set aside.
 	Refused(ctx context.Context, r RefusedRequest) (RefusedAnswer, error)
 	RefusedMessage(ctx context.Context, number uint64) (RefusedMessage, error)

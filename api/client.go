@@ -173,6 +173,16 @@ func (c *Client) Terminate(ctx context.Context, id InstanceID, process string) e
 	return err
 }
 
+// Suspend suspends an instance, or an activity of it.
+func (c *Client) Suspend(ctx context.Context, id InstanceID, r SuspendRequest) (Word, error) {
+	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/suspend"), r)
+}
+
+// Resume lifts suspends.
+func (c *Client) Resume(ctx context.Context, id InstanceID, r ResumeRequest) (Word, error) {
+	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/resume"), r)
+}
+
 // Refused gives one page of the messages that the node has set aside.
 func (c *Client) Refused(ctx context.Context, r RefusedRequest) (RefusedAnswer, error) {
 	q := url.Values{}

@@ -10,8 +10,11 @@
 //	GET  /v1/instances/{id}/history                         -> HistoryAnswer
 //	GET  /v1/instances/{id}/watch                           -> HistoryEvent, one a line, until it has ended
 //	GET  /v1/instances/{id}/why                             -> WhyAnswer
+//	GET  /v1/instances/{id}/logs         ?activity ?attempt ?limit -> LogsAnswer
 //	POST /v1/instances/{id}/retry        RetryRequest      -> Word
 //	POST /v1/instances/{id}/terminate    {}                -> {}
+//	POST /v1/instances/{id}/suspend      SuspendRequest    -> Word
+//	POST /v1/instances/{id}/resume       ResumeRequest     -> Word
 //	GET  /v1/nodes                                          -> NodesAnswer
 //	GET  /v1/definitions                                    -> DefinitionsAnswer
 //	GET  /v1/links                                          -> LinksAnswer

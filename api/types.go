@@ -86,6 +86,10 @@ type Status struct {
 	Unreachable []Unreachable   `json:"unreachable"`
 	Removed     []Removed       `json:"removed,omitempty"`
 	Clocks      []NodeClock     `json:"clocks,omitempty"` // of the nodes that answered, where one is behind
+	// Suspends are those in force, of one that has not ended; Pending the nodes that have not heard of a suspend or
+	// a resume.
+	Suspends []Suspend `json:"suspends,omitempty"`
+	Pending  []Pending `json:"pending,omitempty"`
 	// Children are the instances that its activities have begun, of fmqm status --tree: who asks a node
 	// asks for each himself.
 	Children []Status `json:"children,omitempty"`
@@ -94,6 +98,25 @@ type Status struct {
 	// More names the nodes whose answer would have been too large for a link (3 MiB): they
 	// left out large outputs, the oldest events of a history, and ends of long reasons.
 	More []string `json:"more,omitempty"`
+}
+
+// Suspend is one that is in force.
+type Suspend struct {
+	ID       WordID    `json:"id"`
+	Scope    string    `json:"scope,omitempty"`
+	Activity string    `json:"activity,omitempty"` // missing: the instance; without scope each execution of it
+	By       string    `json:"by,omitempty"`
+	Since    time.Time `json:"since"`
+	Until    time.Time `json:"until,omitzero"`
+	Reason   string    `json:"reason,omitempty"`
+}
+
+// Pending is a node that has not heard of a word yet, as far as the nodes that answered can tell.
+type Pending struct {
+	Word      string    `json:"word"` // suspend or resume
+	ID        WordID    `json:"id"`
+	Node      string    `json:"node"`
+	LastHeard time.Time `json:"last_heard,omitzero"`
 }
 
 // Parent is an activity of another instance: that has begun one, or of [Status.ErrorIn].
@@ -173,16 +196,24 @@ type Unreachable struct {
 
 // ListRequest asks for the instances that were started at the node, newest first.
 type ListRequest struct {
-	All        bool          // also those that have ended
-	Everywhere bool          // also those that were started at other sites, of the processes that this node has a part in
-	State      InstanceState // only those in this state; empty: in any. With finished and terminated, those that have ended
-	Process    string        // only those of NAME or NAME@VERSION; empty: of any process
-	InError    bool          // only those with an activity in error
-	Since      time.Time     // only those that were started then or later
-	Parent     InstanceID    // only those that activities of this instance have begun; uuid.Nil: all
-	After      InstanceID    // the last one of the page before, started at the node; uuid.Nil: from the beginning
-	Next       string        // instead of After: ListAnswer.Next of the page before
-	Limit      int           // at most so many; 1 to MaxPage
+	All        bool            // also those that have ended
+	Everywhere bool            // also those that were started at other sites, of the processes that this node has a part in
+	State      InstanceState   // only those in this state; empty: in any. With finished and terminated, those that have ended
+	States     []InstanceState // instead of State: only those in one of these, of which none is unknown
+	Process    string          // only those of NAME or NAME@VERSION; empty: of any process
+	InError    bool            // only those with an activity in error
+	Since      time.Time       // only those that were started then or later
+	Until      time.Time       // only those that were started before
+	Parent     InstanceID      // only those that activities of this instance have begun; uuid.Nil: all
+	Activity   string          // only those of which something lies at this activity, at its node, or where it is in error
+	StartedBy  string          // only those that this one has started
+	Where      string          // only those of which the input fulfils this condition; with Process
+	WaitingOn  string          // only those of which messages wait for this node
+	Oldest     bool            // the oldest start first
+	Count      bool            // only how many there are: ListAnswer.Count
+	After      InstanceID      // the last one of the page before; uuid.Nil: from the beginning
+	Next       string          // instead of After: ListAnswer.Next of the page before
+	Limit      int             // at most so many; 1 to MaxPage
 }
 
 // ListAnswer is one page. More: there may be others, after Next. A page may have fewer than
@@ -192,6 +223,24 @@ type ListAnswer struct {
 	More        bool          `json:"more"`
 	Next        string        `json:"next,omitempty"`
 	Unreachable []Unreachable `json:"unreachable,omitempty"` // sites where instances may have been started, and that did not answer
+	Count       *ListCount    `json:"count,omitempty"`       // where it was asked for: of this page
+}
+
+// ListCount says how many instances a list has. What runs counts as running, also where nothing goes on in it, unless the
+// state in-error is asked for. InError: how many of those have an activity in error.
+type ListCount struct {
+	Count   int                   `json:"count"`
+	States  map[InstanceState]int `json:"states"`
+	InError int                   `json:"in_error"`
+}
+
+// Add adds what others have.
+func (c *ListCount) Add(others *ListCount) {
+	c.Count += others.Count
+	c.InError += others.InError
+	for state, n := range others.States {
+		c.States[state] += n
+	}
 }
 
 // TerminateRequest says which instance is to end. Process: where another site has made up instances of
@@ -249,19 +298,21 @@ const (
 	EventIterated   Event = "iterated"   // the exit condition was FALSE: once more
 	EventFailed     Event = "failed"     // a failed attempt that will be repeated
 	EventInError    Event = "in-error"
-	EventRetried    Event = "retried"  // an operator's retry
-	EventDropped    Event = "dropped"  // a message to the activity, which had been set aside, will not take effect: by an operator's word
-	EventAsked      Event = "asked"    // an operator asked that node for what the activity's node has to do
-	EventAnswered   Event = "answered" // an operator's word was not carried out; or its answer came to the node that was asked
-	EventBegun      Event = "begun"    // an iteration of a block, or the instance of a subprocess
-	EventReturned   Event = "returned" // what is inside of a block has come to an end in an iteration; or that instance has
-	EventSent       Event = "sent"     // an activity has sent an event
-	EventReceived   Event = "received" // a receive has taken an event
-	EventPutBack    Event = "put-back" // an event came for a receive that was over, or beside the one that it took: it is back in its place
-	EventDecided    Event = "decided"  // with the first control connectors into it: about says of which activities they are
-	EventRaced      Event = "raced"    // a connector into it came too late: about says what had won
-	EventNotified   Event = "notified" // a program of notify has run: the reason says which, and why it failed, if it did
-	EventPassed     Event = "passed"   // what leads out of a dead activity was resolved, there or at another node, before its host ended it
+	EventRetried    Event = "retried"   // an operator's retry
+	EventDropped    Event = "dropped"   // a message to the activity, which had been set aside, will not take effect: by an operator's word
+	EventAsked      Event = "asked"     // an operator asked that node for what the activity's node has to do
+	EventAnswered   Event = "answered"  // an operator's word was not carried out; or its answer came to the node that was asked
+	EventBegun      Event = "begun"     // an iteration of a block, or the instance of a subprocess
+	EventReturned   Event = "returned"  // what is inside of a block has come to an end in an iteration; or that instance has
+	EventSent       Event = "sent"      // an activity has sent an event
+	EventReceived   Event = "received"  // a receive has taken an event
+	EventPutBack    Event = "put-back"  // an event came for a receive that was over, or beside the one that it took: it is back in its place
+	EventDecided    Event = "decided"   // with the first control connectors into it: about says of which activities they are
+	EventRaced      Event = "raced"     // a connector into it came too late: about says what had won
+	EventSuspended  Event = "suspended" // the instance, with activity source, or an activity; by an operator
+	EventResumed    Event = "resumed"   // a suspend was lifted, by an operator or since its time has come
+	EventNotified   Event = "notified"  // a program of notify has run: the reason says which, and why it failed, if it did
+	EventPassed     Event = "passed"    // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 )
 
 // HistoryEvent is one line of history, and what watch gives.
@@ -390,12 +441,12 @@ const (
 type Word struct {
 	Instance  InstanceID `json:"instance"`
 	Scope     string     `json:"scope,omitempty"`
-	Activity  string     `json:"activity"`
-	Word      string     `json:"word"` // retry
+	Activity  string     `json:"activity,omitempty"` // missing: the instance
+	Word      string     `json:"word"`               // retry, suspend or resume
 	ID        WordID     `json:"id"`
 	Result    WordResult `json:"result"`
-	Reason    string     `json:"reason,omitempty"` // why it is queued
-	Node      string     `json:"node"`             // of the activity
+	Reason    string     `json:"reason,omitempty"` // why it is queued; of a suspend, where it does not hold
+	Node      string     `json:"node"`             // of the activity; of a suspend, where the instance was started
 	LastHeard time.Time  `json:"last_heard,omitzero"`
 }
 

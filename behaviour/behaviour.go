@@ -30,8 +30,8 @@ type Behaviour interface {
 	Conclude(s State, r Result, now time.Time) Effects
 	// Command says what follows from a word about the entry, or why nothing can.
 	Command(s State, c Command, now time.Time) (Effects, error)
-	// Review gives the result that a Retry would evaluate; nil: none. It fails where that does.
-	Review(s State, output *container.Struct, now time.Time) (*Result, error)
+	// Review gives the result that a word would evaluate; nil: none. It fails where that does.
+	Review(s State, c Reviewable, now time.Time) (*Result, error)
 	// Without gives the message that resolves, by an operator's hand, what a refused message
 	// would have resolved: FALSE, no data; and says so.
 	Without(s State, refused message.Message) (message.Message, string)
@@ -175,10 +175,18 @@ type Resolved struct {
 // Command is a word about an entry: one of the types below.
 type Command interface{ command() }
 
+// Reviewable is a word that may ask for conditions to be evaluated, which can take long.
+type Reviewable interface {
+	Command
+	// With gives it with the result of a Review and its Judgement, made beforehand; nil: with none.
+	With(reviewed *Result) Reviewable
+}
+
 type (
 	// Retry is an operator's: an entry in error is to go on; with an output as if its program
-	// had ended with it. Reviewed is the result of a Review with its Judgement, nil: none.
+	// had ended with it, or with another input. Reviewed is the result of a Review with its Judgement, nil: none.
 	Retry struct {
+		Input    *container.Struct
 		Output   *container.Struct
 		Reviewed *Result
 	}
@@ -201,6 +209,12 @@ type (
 		Reason string
 	}
 )
+
+// With gives a retry with what was reviewed.
+func (r Retry) With(reviewed *Result) Reviewable {
+	r.Reviewed = reviewed
+	return r
+}
 
 func (Retry) command()    {}
 func (Refuse) command()   {}

@@ -11,6 +11,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/parser"
 	"google.golang.org/protobuf/proto"
 
 	"fmqm/container"
@@ -83,26 +84,40 @@ func typed(text string, e *environment, v *vocabulary) (*ast.AST, []Problem) {
 
 // parse gives the untyped expression, and refuses what the language does not have.
 func parse(text string, f form) (*ast.AST, []Problem) {
+	if problems := notText(text, f); len(problems) > 0 {
+		return nil, problems
+	}
+	a, problems := parseWith(shared().parser, text, f)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	if problems := unsupported(text, a, f); len(problems) > 0 {
+		return nil, problems
+	}
+	return a, nil
+}
+
+// notText says why a text cannot be parsed at all.
+func notText(text string, f form) []Problem {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return nil, []Problem{{Message: fmt.Sprintf("the %s is empty", f), Remedy: forms[f].empty}}
+		return []Problem{{Message: fmt.Sprintf("the %s is empty", f), Remedy: forms[f].empty}}
 	case len(text) > MaxText:
-		return nil, []Problem{{
+		return []Problem{{
 			Message: fmt.Sprintf("the %s has %d bytes; the limit is %d", f, len(text), MaxText),
 			Remedy:  forms[f].shorter,
 		}}
 	case !utf8.ValidString(text):
-		return nil, []Problem{{Message: fmt.Sprintf("the %s is not valid UTF-8", f), Remedy: "save the file as UTF-8"}}
+		return []Problem{{Message: fmt.Sprintf("the %s is not valid UTF-8", f), Remedy: "save the file as UTF-8"}}
 	}
-	if problems := foreign(text); len(problems) > 0 {
-		return nil, problems
-	}
-	a, errs := shared().parser.Parse(common.NewTextSource(text))
+	return foreign(text)
+}
+
+// parseWith is what a parser makes of a text.
+func parseWith(p *parser.Parser, text string, f form) (*ast.AST, []Problem) {
+	a, errs := p.Parse(common.NewTextSource(text))
 	if list := errs.GetErrors(); len(list) > 0 {
 		return nil, []Problem{syntaxProblem(text, list[0], f)}
-	}
-	if problems := unsupported(text, a, f); len(problems) > 0 {
-		return nil, problems
 	}
 	return a, nil
 }

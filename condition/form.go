@@ -6,6 +6,7 @@ type form uint8
 const (
 	aCondition   form = iota // gives TRUE or FALSE
 	anExpression             // gives a value
+	aStaff                   // says who may do something
 )
 
 // forms are how each is called, and remedies that are its own.
@@ -23,6 +24,13 @@ var forms = [...]struct{ name, any, empty, shorter, without, cheaper string }{
 		shorter: "let the program compute a member, and name that member",
 		without: "write it as in n > 1 ? a : b",
 		cheaper: "make the texts and lists that it reads and gives shorter, or the expression simpler",
+	},
+	aStaff: {
+		name: "staff expression", any: "a staff expression",
+		empty:   `write who may do it, such as role("clerk")`,
+		shorter: "give a role to those who may do it, and name that",
+		without: "leave it out, and write who may do it",
+		cheaper: "make the texts and lists in its input shorter",
 	},
 }
 

@@ -35,6 +35,10 @@ type canonicalProcess struct {
 	Deadline   *canonicalMoment     `cbor:"12,keyasint,omitempty"`
 	Notify     []canonicalNotice    `cbor:"20,keyasint,omitempty"`
 	History    int                  `cbor:"21,keyasint,omitempty"`
+
+	Staff         string             `cbor:"22,keyasint,omitempty"`
+	Administrator string             `cbor:"23,keyasint,omitempty"`
+	Priority      *canonicalPriority `cbor:"24,keyasint,omitempty"`
 }
 
 type canonicalStructure struct {
@@ -89,6 +93,10 @@ type canonicalActivity struct {
 	Send    *canonicalSend    `cbor:"41,keyasint,omitempty"`
 
 	Notify []canonicalNotice `cbor:"42,keyasint,omitempty"` // in file order: their numbers are in what is stored
+
+	Staff    string             `cbor:"43,keyasint,omitempty"`
+	Title    string             `cbor:"44,keyasint,omitempty"` // empty: the name
+	Priority *canonicalPriority `cbor:"45,keyasint,omitempty"`
 }
 
 type canonicalBundle struct {
@@ -109,6 +117,12 @@ type canonicalNotice struct {
 	Program string
 	First   *canonicalMoment
 	Every   *canonicalMoment
+}
+
+type canonicalPriority struct {
+	_     struct{} `cbor:",toarray"`
+	Fixed int
+	Text  string // empty: Fixed
 }
 
 type canonicalMoment struct {
@@ -189,6 +203,7 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 		Starts:     slices.Sorted(slices.Values(p.Starts)),
 		Activities: g.Activities, Control: g.Control, Data: g.Data,
 		Schedules: schedules, Deadline: canonicalMomentOf(p.Deadline), Notify: canonicalNoticesOf(p.Notify), History: p.History,
+		Staff: p.Staff.text(), Administrator: p.Administrator.text(), Priority: canonicalPriorityOf(p.Priority),
 	}, nil
 }
 
@@ -251,6 +266,7 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 		Wait: canonicalMomentOf(a.Wait), Deadline: canonicalMomentOf(a.Deadline), Notify: canonicalNoticesOf(a.Notify),
 		Continues: a.Continues, Cancels: slices.Sorted(slices.Values(a.Cancels)),
 		Receive: canonicalReceiveOf(a.Receive), Send: canonicalSendOf(a.Send),
+		Staff: a.Staff.text(), Title: titleOf(a), Priority: canonicalPriorityOf(a.Priority),
 	}
 	switch a.Start.Kind {
 	case StartAtLeast, StartFirst:

@@ -80,12 +80,16 @@ func (s *step) condition(d *draft, n *yaml.Node, text string, c checkedCondition
 	return &Condition{Checked: c.Checked, Written: text, Pos: d.pos(n)}
 }
 
-// scope is what conditions out of a step can see: those out of source the input, and no words; those out of
+// scope is what conditions out of a step can see: those out of source the input, and of the process's who has started it; those out of
 // a bundle what its elements have come to.
 func (d *draft) scope(s *step) condition.Scope {
 	switch {
 	case s == d.head:
-		return condition.Scope{Members: s.Output}
+		scope := condition.Scope{Members: s.Output}
+		if s.output.started {
+			scope.Words = condition.WordBy
+		}
+		return scope
 	case s.outside != nil:
 		return s.outside.output.scope()
 	}

@@ -21,6 +21,7 @@ type dataEnd struct {
 	members *container.Type
 	at      Pos  // where its structure is named; no line: nowhere
 	outside bool // it is of a bundle, and not of one execution
+	started bool // it is what the process was started with: source says who has
 }
 
 // unknown says whether the structure is named but could not be resolved, which was reported.

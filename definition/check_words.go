@@ -16,7 +16,11 @@ func (e dataEnd) scope() condition.Scope {
 	if e.step != nil && e.key == "output" {
 		return e.step.scope()
 	}
-	return condition.Scope{Members: e.members, Words: condition.WordInstance}
+	words := condition.WordInstance
+	if e.started {
+		words |= condition.WordBy
+	}
+	return condition.Scope{Members: e.members, Words: words}
 }
 
 // hides says whether a member at this end has the name of a word.
@@ -55,6 +59,7 @@ var wordsMean = []struct {
 	{condition.WordError, "why its last attempt failed"},
 	{condition.WordInstance, "the instance"},
 	{condition.WordEvent, "the event that came"},
+	{condition.WordBy, "the person"},
 }
 
 // checkHidden warns of members that hide words where those could be read.

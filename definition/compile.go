@@ -288,6 +288,7 @@ func entryOf(a *Activity) *processtable.Activity {
 		Child: a.Child.inTable(), Independent: a.Independent,
 		Receive: a.Receive.inTable(), Send: a.Send.inTable(),
 		FirstMatch: a.FirstMatch,
+		Manual:     a.manualInTable(), Priority: a.Priority.inTable(),
 	}
 	switch a.kind() {
 	case kindEmpty:
@@ -302,6 +303,8 @@ func entryOf(a *Activity) *processtable.Activity {
 		e.Kind = processtable.KindReceive
 	case kindSend:
 		e.Kind = processtable.KindSend
+	case kindManual:
+		e.Kind = processtable.KindManual
 	case kindProgram: // as it is
 	}
 	if a.Exit != nil {
@@ -335,6 +338,11 @@ func (c *compiler) connect(g *graph) error {
 	}
 	for _, d := range g.Data {
 		if err := c.data(g, d); err != nil {
+			return err
+		}
+	}
+	for _, a := range g.Activities {
+		if err := c.hidden(g, a); err != nil {
 			return err
 		}
 	}
@@ -505,6 +513,7 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 		t.Activities = append(t.Activities, c.graphs[0].sink)
 	}
 	t.Children, t.Workers, t.History = c.children, c.workers, c.p.History
+	t.Starters, t.Administrator, t.Priority = c.p.Staff.inTable(), c.p.Administrator.inTable(), c.p.Priority.inTable()
 	for _, s := range c.p.Schedules {
 		if processtable.NodeID(s.Node) == node {
 			t.Schedules = append(t.Schedules, s.inTable())

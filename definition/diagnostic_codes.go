@@ -29,6 +29,7 @@ const (
 	codeEmptyCondition = "empty-condition"       //
 	codeCondition      = "bad-condition"         // what CEL's checker says
 	codeSchedule       = "bad-schedule"          // a schedule that is never due, or that its node cannot start
+	codeStaff          = "bad-staff"             // a staff expression that is none, or asks who did what nobody can have done before
 	codeStart          = "bad-start"             // a start condition that is none
 	codeStartAlone     = "start-alone"           // start: without predecessors
 	codeSelf           = "control-self"          // a control connector to its own source

@@ -92,6 +92,12 @@ func moreOf(a *Activity) []string {
 	if a.Send != nil {
 		all = append(all, "send "+text.Line(sends(a.Send.inTable())))
 	}
+	if a.Staff != nil {
+		all = append(all, "staff "+text.Line(a.Staff.Text))
+	}
+	if a.Priority != nil {
+		all = append(all, "priority "+text.Line(writtenPriority(a.Priority.inTable())))
+	}
 	if a.Deadline != nil {
 		all = append(all, "deadline "+text.Line(deadlineForm.written(a.Deadline.inTable())))
 	}

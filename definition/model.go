@@ -32,6 +32,10 @@ type Process struct {
 	Events      []*Event // that it declares, in file order
 	History     int      // iterations of each loop whose history is kept; 0: all
 	Notify      []Notice // at the origin, over the input
+	// Staff may start it, besides operators; Administrator is told when nobody may do a manual activity: neither reads data.
+	// Both are nil where there are only operators.
+	Staff, Administrator *Who
+	Priority             *Priority // of its activities; nil: 4
 	Graph
 }
 
@@ -144,7 +148,7 @@ func (c *Child) String() string {
 	return processtable.ProcessID{Name: c.Name, Version: c.Version}.String()
 }
 
-// Activity is one step. Exactly one of Program, Empty, Block, Child, Wait, Receive and Send is set. Its name is unique in the
+// Activity is one step. Exactly one of Program, Empty, Block, Child, Wait, Receive, Send and Staff is set. Its name is unique in the
 // process, whatever it is inside of.
 type Activity struct {
 	Pos           Pos
@@ -153,16 +157,19 @@ type Activity struct {
 	Node          string
 	Program       string
 	Empty         bool
-	Block         *Graph          // done by these, once more until Exit is TRUE (N18)
-	Wait          *Moment         // then it does as an empty one (N23)
-	Child         *Child          // done by an instance of this process (N19)
-	Bundle        *Bundle         // nil: it is done once
-	Call          *Call           // nil: it is done at Node
-	Independent   bool            // what ends the activity early does not end that
-	Receive       *Receive        // it waits for an event (N24)
-	Send          *Send           // then it does as an empty one (N24)
-	Input, Output *container.Type // never nil
-	NoOutput      bool            // the file names no output
+	Block         *Graph                   // done by these, once more until Exit is TRUE (N18)
+	Wait          *Moment                  // then it does as an empty one (N23)
+	Child         *Child                   // done by an instance of this process (N19)
+	Bundle        *Bundle                  // nil: it is done once
+	Call          *Call                    // nil: it is done at Node
+	Independent   bool                     // what ends the activity early does not end that
+	Receive       *Receive                 // it waits for an event (N24)
+	Send          *Send                    // then it does as an empty one (N24)
+	Staff         *Who                     // done by one of these (N27)
+	Title         []processtable.TitlePart // of a manual one, for people; none: its name
+	Priority      *Priority                // nil: the process's
+	Input, Output *container.Type          // never nil
+	NoOutput      bool                     // the file names no output
 	Start         Start
 	FirstMatch    bool       // of the control connectors out of it only the first one that is TRUE counts, in file order
 	Exit          *Condition // nil: always TRUE
@@ -192,6 +199,9 @@ func (a *Activity) Words() condition.Words {
 	}
 	if a.Receive != nil {
 		words |= condition.WordEvent
+	}
+	if a.Staff != nil {
+		words |= condition.WordBy
 	}
 	return words
 }

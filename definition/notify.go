@@ -69,6 +69,10 @@ func (d *draft) notice(s *step, n *yaml.Node) (Notice, bool) {
 		d.momentValue(s, every, out.Every, "every", "at")
 	}
 	if staff := f["staff"]; staff != nil {
+		before := d.errors
+		if d.who(s, staff, "staff", true); d.errors > before {
+			return out, false
+		}
 		d.fail(d.pos(staff), codeKeyNotHere, "a notice cannot be for people yet", "name a program that tells them: `program: remind`")
 		return out, false
 	}

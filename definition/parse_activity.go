@@ -70,6 +70,11 @@ func (d *draft) activity(e entry) {
 	s.Notify = d.notify(s, f["notify"])
 	d.noticesLate(s.Notify, s.Deadline)
 	d.choice(s, f["choice"])
+	if s.Staff != nil {
+		s.Title = d.title(s, f["title"])
+	}
+	d.offeredAt(s, f["offered_at"])
+	s.Priority = d.priority(s, f["priority"])
 }
 
 // isCommand says whether what runs is written where its name belongs.
@@ -89,7 +94,7 @@ func (d *draft) oneHome(s *step) {
 }
 
 // whatKeys are the keys of which exactly one says what an activity is.
-var whatKeys = []string{"program", "empty", "activities", "process", "wait", "receive", "send"}
+var whatKeys = []string{"program", "empty", "activities", "process", "wait", "receive", "send", "staff"}
 
 // whatItIs reads where the activity is at home, and what it is.
 func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
@@ -123,10 +128,11 @@ func (d *draft) whatItIs(s *step, f map[string]*yaml.Node) {
 	s.Wait = d.moment(s, f["wait"], waitForm)
 	s.Receive = d.receive(s, f["receive"])
 	s.Send = d.send(s, f["send"])
+	s.Staff = d.staff(s, f["staff"])
 	switch len(is) {
 	case 0:
-		d.fail(s.Pos, codeWhatItIs, fmt.Sprintf("activity %s has none of `program`, `empty`, `activities`, `process`, `wait`, `receive` and `send`", s.Name),
-			"write `program: NAME`, or `empty: true` for an activity that only routes, or `activities:` for a block, or `process: NAME` for a subprocess, or `wait: {for: 2h}`, or `receive: {event: NAME}`, or `send: {event: NAME}`")
+		d.fail(s.Pos, codeWhatItIs, fmt.Sprintf("activity %s has none of `program`, `empty`, `activities`, `process`, `wait`, `receive`, `send` and `staff`", s.Name),
+			"write `program: NAME`, or `empty: true` for an activity that only routes, or `activities:` for a block, or `process: NAME` for a subprocess, or `wait: {for: 2h}`, or `receive: {event: NAME}`, or `send: {event: NAME}`, or `staff: role(\"NAME\")` for who does it by hand")
 	case 1:
 		d.keysHere(s, f)
 	default:

@@ -21,7 +21,7 @@ import (
 
 // beforeBang matches what stands before the "!" of a condition: the key of a
 // transition condition, `exit:` or `start:`.
-var beforeBang = regexp.MustCompile(`((?:\b(?:exit|start|until|failed)|->[^:\r\n]*)["']?[ \t]*:\s+)!`)
+var beforeBang = regexp.MustCompile(`((?:\b(?:exit|start|until|failed|staff|administrator|priority)|->[^:\r\n]*)["']?[ \t]*:\s+)!`)
 
 func (l *loader) hideBangs(text []byte) []byte {
 	if !bytes.ContainsRune(text, '!') {
@@ -66,13 +66,17 @@ type writtenCondition struct {
 const (
 	expressionKeyText = `(?:(?:^\s*(?:-\s+)?(?:\{\s*)?|\b(?:deadline|wait)["']?\s*:\s*\{\s*|\bnotify["']?\s*:\s*\[\s*\{\s*)["']?(?:after|at|for|until|every)["']?\s*:\s+|\bat["']?\s*:\s*\{\s*(?:["']?of["']?\s*:[^{}]*,\s*)?["']?node["']?\s*:\s+|` + eventKeyText + `)`
 	eventKeyText      = `(?:^\s*|\b(?:receive|send)["']?\s*:\s*\{(?:[^{}]*[\s,])?)["']?(?:key|keep)["']?\s*:\s+|\bto["']?\s*:\s*\{\s*["']?node["']?\s*:\s+`
+	peopleKeyText     = `\b(?:staff|administrator|priority)["']?\s*:\s+`
+	titleKeyText      = `\btitle["']?\s*:\s+`
 	cronKeyText       = `\bcron["']?\s*:\s+`
-	conditionKeyText  = `(?:` + expressionKeyText + `|` + cronKeyText + `|(?:\b(?:exit|start|until|failed)|->\s*[^\s:]+)["']?\s*:\s+)`
+	conditionKeyText  = `(?:` + expressionKeyText + `|` + cronKeyText + `|` + peopleKeyText + `|` + titleKeyText + `|(?:\b(?:exit|start|until|failed)|->\s*[^\s:]+)["']?\s*:\s+)`
 )
 
 var (
 	expressionKeyBefore = regexp.MustCompile(expressionKeyText + `$`)
 	cronKeyBefore       = regexp.MustCompile(cronKeyText + `$`)
+	peopleKeyBefore     = regexp.MustCompile(peopleKeyText + `$`)
+	titleKeyBefore      = regexp.MustCompile(titleKeyText + `$`)
 
 	workedSources = regexp.MustCompile(`(?:^\s+|[{,]\s*)["']?(?:append\([^()]*\)|[A-Za-z_][\w.]*)["']?\s*:\s+\(`)
 
@@ -213,7 +217,9 @@ func (l *loader) failQuote(at Pos, c writtenCondition) {
 	line := strings.TrimSpace(c.before + quoteYAML(c.text) + c.rest)
 	what := "condition"
 	switch {
-	case expressionKeyBefore.MatchString(c.before), strings.HasPrefix(c.text, "(") && !conditionKeyBefore.MatchString(c.before):
+	case titleKeyBefore.MatchString(c.before):
+		what = "title"
+	case expressionKeyBefore.MatchString(c.before), peopleKeyBefore.MatchString(c.before), strings.HasPrefix(c.text, "(") && !conditionKeyBefore.MatchString(c.before):
 		what = "expression"
 	case cronKeyBefore.MatchString(c.before):
 		what = "cron expression"

@@ -53,6 +53,7 @@ type step struct {
 	outUnsure             bool            // one of these was reported
 	cancelledBy           int             // how many cancel it
 	lastWins              []*lastWins     // of its input
+	whos                  []whoRead       // that ask who may do it, and be told of it
 	above                 bitset          // the steps from which a control path leads here
 	expression            condition.Logic
 	logic                 condition.Logic // the start condition, over the indexes of in
@@ -142,6 +143,7 @@ func (d *draft) connect() {
 	d.startConditions()
 	d.allConditions()
 	d.data(d.keys["data"])
+	d.doers()
 	d.declareLastWins()
 	d.cancels()
 	d.memberAsNode()

@@ -17,6 +17,7 @@ const (
 	kindProcess
 	kindReceive
 	kindSend
+	kindManual
 )
 
 func (a *Activity) kind() kinds {
@@ -31,6 +32,8 @@ func (a *Activity) kind() kinds {
 		return kindReceive
 	case a.Send != nil:
 		return kindSend
+	case a.Staff != nil:
+		return kindManual
 	case a.Empty:
 		return kindEmpty
 	}
@@ -57,6 +60,7 @@ var notHere = []struct {
 	{"at", kindBlock, "at is of programs and subprocesses", "give it to those inside, or make the block a process"},
 	{"at", kindEmpty, "at is of programs and subprocesses, and an empty activity does nothing at any site", "leave it out"},
 	{"at", kindWait, "at is of programs and subprocesses, and a wait does nothing at any site", "leave it out"},
+	{"at", kindReceive | kindSend, "at is of programs and subprocesses, and events are received and sent at home", "leave it out; for a site from the data a send has `to: {node: EXPRESSION, of: [B, C]}`"},
 	{"autonomy", kindProgram | kindEmpty | kindBlock | kindWait | kindReceive | kindSend, "autonomy is of subprocesses, and this has no `process`", "leave it out"},
 	{"notify", kindEmpty, "an empty activity ends at once, and has nobody to notify", "give it to what takes time"},
 	{"notify", kindWait, "a wait does no work of which to notify anybody", "write an activity behind another wait"},
@@ -69,6 +73,14 @@ var notHere = []struct {
 	{"again", kindSend, "again is of activities with an exit condition, and a send has none", "leave it out"},
 	{"exit", kindSend, "a send ends at once, and has no exit condition", "leave it out; to repeat it, put it into a block with `exit`"},
 	{"max_iterations", kindSend, "max_iterations is of activities with an exit condition, and a send has none", "leave it out"},
+	{"title", ^kindManual, "title is of manual activities", "write it as `description`"},
+	{"offered_at", ^kindManual, "offered_at is of manual activities", "for a program or a subprocess at a site from the data write `at`"},
+	{"retry", kindManual, "retry is of programs and subprocesses, and what a person does is not repeated by itself", "leave it out; to have it done again write `exit: CONDITION`"},
+	{"on_rc", kindManual, "on_rc is of programs, and the _RC of a manual activity is always 0", "leave it out, and let a member of the output say how it went"},
+	{"on_error", kindManual, "on_error is of programs, subprocesses and blocks: what a person gives that is wrong is refused at once", "leave it out"},
+	{"again", kindManual, "again is of activities with an _RC, and that of a manual activity is always 0", "leave it out"},
+	{"at", kindManual, "at is of programs and subprocesses", "for a manual activity that is offered at several sites write `offered_at`"},
+	{"autonomy", kindManual, "autonomy is of subprocesses, and this has no `process`", "leave it out"},
 	{"deadline", kindSend, "a send ends at once, and has no deadline", "leave it out; how long the event is kept says `keep`"},
 }
 

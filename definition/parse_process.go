@@ -15,12 +15,12 @@ import (
 // The keys of the language; schema.json has the same.
 var (
 	processKeys = []string{
-		"process", "version", "description", "structures", "input", "output", "nodes", "starts", "schedule", "deadline", "notify", "history", "activities", "control", "data", "last_wins", "events",
+		"process", "version", "description", "structures", "input", "output", "nodes", "starts", "schedule", "deadline", "notify", "history", "activities", "control", "data", "last_wins", "events", "staff", "administrator", "priority",
 	}
 	historyKeys  = []string{"iterations"}
 	memberKeys   = []string{"type", "default"}
 	activityKeys = []string{
-		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "notify", "cancels", "description", "last_wins", "for_each", "parallel", "until", "failed", "at", "receive", "send",
+		"node", "program", "empty", "activities", "control", "data", "process", "autonomy", "wait", "input", "output", "start", "choice", "exit", "max_iterations", "again", "retry", "on_rc", "on_error", "deadline", "notify", "cancels", "description", "last_wins", "for_each", "parallel", "until", "failed", "at", "receive", "send", "staff", "title", "offered_at", "priority",
 	}
 	startKeys = []string{"at_least", startFirst}
 	againKeys = []string{"after", "max"}
@@ -75,8 +75,12 @@ func (l *loader) process(root *yaml.Node) *Process {
 	}
 	p.defaultStarts(f["starts"])
 	p.schedules(f["schedule"])
-	p.result.Deadline = p.top.moment(&step{Activity: &Activity{}, block: p.top, input: p.top.input}, f["deadline"], deadlineForm)
-	p.result.Notify = p.top.notify(&step{Activity: &Activity{}, block: p.top, input: p.top.input}, f["notify"])
+	over := &step{Activity: &Activity{}, block: p.top, input: p.top.input}
+	over.input.started = false
+	p.result.Deadline = p.top.moment(over, f["deadline"], deadlineForm)
+	p.result.Notify = p.top.notify(over, f["notify"])
+	p.result.Priority = p.top.priority(over, f["priority"])
+	p.result.Staff, p.result.Administrator = p.processWho(f["staff"], "staff"), p.processWho(f["administrator"], "administrator")
 	p.top.noticesLate(p.result.Notify, p.result.Deadline)
 	p.history(f["history"])
 	if l.errors == errorsBefore && !l.unclean[root] { // else what the warnings say could be wrong
@@ -125,7 +129,7 @@ func (p *processDraft) header(root *yaml.Node, f map[string]*yaml.Node) {
 
 // ends reads the process's own containers, which are those of its graph.
 func (p *processDraft) ends(f map[string]*yaml.Node) {
-	input, output := dataEnd{key: "input", members: container.Empty}, dataEnd{key: "output", members: container.Empty}
+	input, output := dataEnd{key: "input", members: container.Empty, started: true}, dataEnd{key: "output", members: container.Empty}
 	p.container(f, &input)
 	p.container(f, &output)
 	p.result.Input, p.result.Output = input.members, output.members

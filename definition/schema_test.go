@@ -195,10 +195,10 @@ func TestSchemaHasTheKeysOfEachKind(t *testing.T) {
 	v := validator{root: parsedSchema(t), t: t}
 	kinds := map[kinds]string{
 		kindProgram: "program: p", kindProcess: "process: p", kindEmpty: "empty: true", kindWait: "wait: {for: 2h}", kindBlock: "activities: {b: {node: A, program: p}}",
-		kindReceive: "receive: {event: e}", kindSend: "send: {event: e}",
+		kindReceive: "receive: {event: e}", kindSend: "send: {event: e}", kindManual: "staff: role(\"clerk\")",
 	}
 	values := map[string]string{
-		"retry": "{attempts: 2}", "on_rc": "error", "again": "{after: 1s}", "exit": "_RC == 0", "max_iterations": "3", "on_error": "continue", "deadline": "{after: 1h}", "autonomy": "independent", "at": "{node: x, of: [A]}",
+		"retry": "{attempts: 2}", "on_rc": "error", "again": "{after: 1s}", "exit": "_RC == 0", "max_iterations": "3", "on_error": "continue", "deadline": "{after: 1h}", "autonomy": "independent", "at": "{node: x, of: [A]}", "title": "Approve", "offered_at": "[A]",
 	}
 	for _, not := range notHere {
 		for kind, what := range kinds {

@@ -21,6 +21,10 @@ type ShownTable struct {
 	Detours    []ShownDetour    `json:"detours,omitempty"`
 	Resolvers  []ShownResolver  `json:"resolvers,omitempty"`
 	Schedules  []string         `json:"schedules,omitempty"` // by which the node starts instances, as people write them
+
+	Staff         string `json:"staff,omitempty"`         // who may start it, besides operators
+	Administrator string `json:"administrator,omitempty"` // who is told when nobody may do an activity
+	Priority      string `json:"priority,omitempty"`      // of activities without one of their own
 }
 
 // ShownDetour is an activity elsewhere whose connectors the node resolves on its host's
@@ -66,6 +70,9 @@ type ShownActivity struct {
 	Role       string           `json:"begun,omitempty"`     // of a row that another of its name begins: each (of a bundle), or work (of a call)
 	Receive    string           `json:"receive,omitempty"`   // what it waits for: "paid or called_off, key order"
 	Send       string           `json:"send,omitempty"`      // what it sends: "paid, key order, to office"
+	Staff      string           `json:"staff,omitempty"`     // who may do it
+	Title      string           `json:"title,omitempty"`     // that they see
+	Priority   string           `json:"priority,omitempty"`  // 0 to 9, or an expression
 	AtOrigin   bool             `json:"at_origin,omitempty"` // of the instances that were started here only
 }
 
@@ -111,6 +118,7 @@ func (s *Shown) Add(t *processtable.Table) {
 	for i := range t.Schedules {
 		shown.Schedules = append(shown.Schedules, t.Schedules[i].String())
 	}
+	shown.Staff, shown.Administrator, shown.Priority = whoShown(t.Starters), whoShown(t.Administrator), writtenPriority(t.Priority)
 	s.Tables = append(s.Tables, shown)
 }
 
@@ -190,6 +198,10 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 	for _, p := range a.Cancels {
 		s.Cancels = append(s.Cancels, string(p.Activity))
 	}
+	if a.Manual != nil {
+		s.Staff, s.Title = whoWritten(a.Manual.Staff), writtenTitle(a.Manual.Title, a.Input)
+	}
+	s.Priority = writtenPriority(a.Priority)
 	if a.FirstMatch {
 		s.Choice = "first_match"
 	}

@@ -42,6 +42,11 @@ func (s *Shown) Text(room int) string {
 		for _, schedule := range t.Schedules {
 			fmt.Fprintf(&b, "%s starts it: %s\n", t.Node, text.Line(schedule))
 		}
+		for _, of := range []struct{ what, value string }{{"may start it", t.Staff}, {"administers it", t.Administrator}, {"is its priority", t.Priority}} {
+			if of.value != "" {
+				fmt.Fprintf(&b, "%s %s\n", text.Line(of.value), of.what)
+			}
+		}
 	}
 	if len(s.Tables) > 0 {
 		b.WriteByte('\n')
@@ -115,6 +120,12 @@ func writeEnds(b *strings.Builder, t ShownTable) {
 		}
 		if a.Send != "" {
 			all = append(all, "sends "+text.Line(a.Send))
+		}
+		if a.Staff != "" {
+			all = append(all, fmt.Sprintf("is done by %s, who see %q", text.Line(a.Staff), text.Line(a.Title)))
+		}
+		if a.Priority != "" {
+			all = append(all, "has priority "+text.Line(a.Priority))
 		}
 		if a.Deadline != "" {
 			all = append(all, "has its deadline "+text.Line(a.Deadline))

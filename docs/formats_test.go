@@ -266,7 +266,7 @@ func TestAPI(t *testing.T) {
 	}
 	for row, types := range map[string][]any{
 		"status": {api.Status{}}, "activity": {api.Activity{}}, "unreachable": {api.Unreachable{}}, "removed": {api.Removed{}}, "instance": {api.Instance{}, api.ActivityError{}},
-		"event": {api.HistoryEvent{}}, "wait": {api.Wait{}}, "node": {api.Node{}}, "definition": {api.Definition{}, api.Place{}},
+		"event": {api.HistoryEvent{}}, "attempt's log": {api.AttemptLog{}}, "wait": {api.Wait{}}, "node": {api.Node{}}, "definition": {api.Definition{}, api.Place{}},
 		"link": {api.Link{}}, "transport": {api.Transport{}}, "lane": {api.Lane{}}, "broker": {api.Broker{}}, "`GET /v1/links`": {api.LinksAnswer{}},
 		"whole refused message": {api.RefusedMessage{}}, "decision": {api.RefusedDecision{}}, "`POST /v1/dead/{number}/drop`": {api.DropRequest{}},
 		"refused message": {api.Refused{}}, "table to upload": {api.Table{}}, "line of an upload": {api.UploadNode{}},
@@ -311,7 +311,7 @@ func fields(t reflect.Type) func(func(string) bool) {
 // Every key that the reader of configurations knows is on the page, with the defaults.
 func TestConfigurationKeys(t *testing.T) {
 	text := section(t, "Configuration")
-	for _, file := range []string{"reader.go", "programs.go", "settings.go", "links.go", "identity.go", "audit.go"} {
+	for _, file := range []string{"reader.go", "programs.go", "settings.go", "links.go", "identity.go", "audit.go", "logs.go"} {
 		ast.Inspect(parse(t, "node/config/"+file), func(n ast.Node) bool {
 			pair, ok := n.(*ast.KeyValueExpr)
 			if !ok {

@@ -94,7 +94,7 @@ func (meeting) Command(_ behaviour.State, c behaviour.Command, _ time.Time) (beh
 }
 
 // Review reviews nothing: no entry is in error.
-func (meeting) Review(behaviour.State, *container.Struct, time.Time) (*behaviour.Result, error) {
+func (meeting) Review(behaviour.State, behaviour.Reviewable, time.Time) (*behaviour.Result, error) {
 	return nil, errNoProcess
 }
 

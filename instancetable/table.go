@@ -37,6 +37,8 @@ type Entry struct {
 	Program processtable.ProgramID
 	// Started: that its instance was started is known.
 	Started bool
+	// Suspends are those of its instance that are in force here (N29).
+	Suspends []message.Marked
 
 	older, newer *Entry // in the order of use
 	listed       bool   // in that order; not while pinned

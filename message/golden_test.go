@@ -82,6 +82,8 @@ func messages() map[string]kept {
 	ordered := header(message.KindWord)
 	ordered.Source, ordered.Control, ordered.Data, ordered.OnBehalf, ordered.Onward = "", 0, 0, "", false
 	ordered.Number = message.WordNumber(word.ID)
+	again := message.Word{ID: word.ID, Wish: message.WishRetry, Site: "B", Input: []byte(`{"account": 7}`)}
+	given := message.Word{ID: word.ID, Wish: "transfer", Site: "B", Operator: "alice", Person: "ann@B", To: "bob@B", Claim: 3}
 	answer := message.Answer{Word: word.ID, Result: message.WordOvertaken, Text: "retry credit: overtaken: it has ended", Time: at}
 	remedied := message.Answer{Word: word.ID, Result: message.WordRefused, Text: "B refuses it", Remedy: "ask at B", Time: at}
 	wrong := message.Answer{Word: word.ID, Result: message.WordRefused, Text: "output: no", Time: at, Problems: []message.Problem{
@@ -163,6 +165,8 @@ func messages() map[string]kept {
 		"marker 2":             {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(by)}, by},
 		"word":                 {message.Message{Header: ordered, Body: message.EncodeWord(word)}, word},
 		"word, blind":          {message.Message{Header: ordered, Body: message.EncodeWord(blind)}, blind},
+		"word 2":               {message.Message{Header: ordered, Body: message.EncodeWord(again)}, again},
+		"word 2, person":       {message.Message{Header: ordered, Body: message.EncodeWord(given)}, given},
 		"answer":               {ordered.Reply("B", answer), answer},
 		"answer, remedy":       {ordered.Reply("B", remedied), remedied},
 		"answer, output":       {ordered.Reply("B", wrong), wrong},

@@ -96,10 +96,16 @@ const (
 	// KindCurrent brings a process table that is current at once (N19), to a node that has it already
 	// too. Who brings it proves with it that it may. Body: an encoded table.
 	KindCurrent Kind = 20
+	// KindMark suspends an instance, or an activity of it, at a node, or lifts suspends (N29). It lies there for
+	// the instance, beside its marker. Number is that of its identifier. Body: Mark.
+	KindMark Kind = 21
 )
 
 // OfTable says whether it brings a process table.
 func (k Kind) OfTable() bool { return k == KindTable || k == KindCurrent }
+
+// OfInstance says whether it is the instance's, and of no activity: its marker, and its marks.
+func (k Kind) OfInstance() bool { return k == KindMarker || k == KindMark }
 
 // OfWord says whether it is of an operator's word, or of the answer to one (N15).
 func (k Kind) OfWord() bool { return k == KindWord || k == KindAnswer }
@@ -110,7 +116,7 @@ var kindNames = [...]string{
 	KindBegin: "begin", KindReturn: "return", KindCancel: "cancel",
 	KindStart: "start", KindChunk: "chunk",
 	KindEvent: "event", KindWait: "wait", KindPast: "past", KindOver: "over",
-	KindCurrent: "current",
+	KindCurrent: "current", KindMark: "mark",
 }
 
 // String is the word of the API and of dumps for a kind; empty: this code does not know it.

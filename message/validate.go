@@ -83,6 +83,7 @@ func (h *Header) validateKind() error {
 			return invalid("what cancels is of the same scope, or of the composite around it, and has no connector")
 		}
 	case KindDue:
+		needsActivity = h.Activity != "" || h.Scope != "" // or the instance's, which has a time at which it goes on
 		if h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("a timer that is due is its entry's own, and has no connector")
 		}
@@ -93,6 +94,11 @@ func (h *Header) validateKind() error {
 		}
 	case KindMarker:
 		needsActivity = false
+	case KindMark:
+		needsActivity = false
+		if h.Number == 0 || h.Activity != "" || h.Source != "" || h.Scope != "" || h.SourceScope != "" || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+			return invalid("a mark is for an instance, has a number, and names no activity and no connector")
+		}
 	case KindTable, KindCurrent:
 		return nil
 	default:

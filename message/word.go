@@ -17,7 +17,7 @@ import (
 // Limits of a word, in bytes.
 const (
 	MaxWhy        = 1 << 10 // of an operator's reason
-	MaxWordOutput = 8 << 20 // of an output given by hand, in JSON
+	MaxWordOutput = 8 << 20 // of an output, or an input, given by hand, in JSON
 )
 
 // WordID identifies an operator's word: a UUIDv7 made where it is asked. A repeat of a word
@@ -32,9 +32,15 @@ func WordNumber(id WordID) uint64 { return binary.BigEndian.Uint64(id[8:]) }
 // one answers so.
 type Wish string
 
-// WishRetry lets an activity in error go on. Output, if there is one, is taken for what its
-// program would give.
-const WishRetry Wish = "retry"
+const (
+	// WishRetry lets an activity in error go on. Output, if there is one, is taken for what its
+	// program would give; with Input its program runs with that.
+	WishRetry Wish = "retry"
+	// WishFinish ends an activity, whatever it does or waits for: it has run, with Output and _RC 0 (N30).
+	WishFinish Wish = "finish"
+	// WishSkip ends an activity as one on a dead path (N30).
+	WishSkip Wish = "skip"
+)
 
 // Execution names one execution of an activity in its scope, as people were shown it.
 type Execution struct {
@@ -54,18 +60,42 @@ type Word struct {
 	Why      string              // the operator's reason
 	Asked    time.Time           // for people
 	Output   []byte              // JSON of a container; nil: none
+
+	// What version 1 does not have.
+	Input  []byte // JSON of a container; nil: none
+	Person string // who says it, where that is a person of a node, as "ann@ward"; Operator is then who acts in his name, or empty. At most MaxBy bytes
+	To     string // of a word that gives something to a person: to whom, as Person
+	Claim  uint64 // the claim on a work item that was seen; 0: none
 }
 
-// Lane is the lane that the word travels in: one with an output may be large (L2).
+// wordVersion is that of a word with an input, or of a person; others are written in version 1, so that each
+// has one form. A node of before answers a wish that it does not know; of a word in a version that it
+// does not read it would not know whom to answer, so that waits for its upgrade (L6).
+const wordVersion = 2
+
+// version is the lowest that can say o.
+func (o *Word) version() uint64 {
+	if len(o.Input) > 0 || o.Person != "" || o.To != "" || o.Claim != 0 {
+		return wordVersion
+	}
+	return 1
+}
+
+// Lane is the lane that the word travels in: one with a container may be large (L2).
 func (o *Word) Lane() Lane {
-	if len(o.Output) > 0 {
+	if len(o.Output)+len(o.Input) > 0 {
 		return LaneData
 	}
 	return LaneControl
 }
 
-// By says who asked, for people: "alice at B".
-func (o *Word) By() string { return OperatorAt(o.Operator, o.Site) }
+// By says who asked, for people: "alice at B", or a person: "ann@ward".
+func (o *Word) By() string {
+	if o.Person != "" {
+		return o.Person
+	}
+	return OperatorAt(o.Operator, o.Site)
+}
 
 // LocalPerson stands before the name of a person of the staff of the node that was asked, as api.LocalPerson.
 const LocalPerson = "person:"
@@ -122,7 +152,7 @@ const (
 
 // EncodeWord gives the body of a KindWord message.
 func EncodeWord(o Word) []byte {
-	w := beginBody(1, len(o.Output)+len(o.Why)+len(o.Operator)+2*processtable.MaxName)
+	w := beginBody(o.version(), len(o.Output)+len(o.Input)+len(o.Why)+len(o.Operator)+len(o.Person)+len(o.To)+2*processtable.MaxName)
 	w.Bytes(0, o.ID[:])
 	w.Text(1, string(o.Wish))
 	if o.Saw != nil {
@@ -135,12 +165,16 @@ func EncodeWord(o Word) []byte {
 	w.Text(6, o.Why)
 	w.Time(7, o.Asked)
 	w.Bytes(8, o.Output)
+	w.Bytes(9, o.Input)
+	w.Text(10, o.Person)
+	w.Text(11, o.To)
+	w.Uint(12, o.Claim)
 	return w.B
 }
 
-// DecodeWord reads the body of a KindWord message. Output is a part of data.
+// DecodeWord reads the body of a KindWord message. Output and Input are parts of data.
 func DecodeWord(data []byte) (o Word, err error) {
-	_, err = decodeBody("word", 1, data, func(f *cbor.Fields) {
+	version, err := decodeBody("word", wordVersion, data, func(f *cbor.Fields) {
 		switch f.Key {
 		case 0:
 			f.Fixed(o.ID[:])
@@ -163,12 +197,23 @@ func DecodeWord(data []byte) (o Word, err error) {
 			o.Asked = f.Time()
 		case 8:
 			o.Output = f.Bytes(MaxWordOutput)
+		case 9:
+			o.Input = f.Bytes(MaxWordOutput)
+		case 10:
+			o.Person = f.Text(MaxBy)
+		case 11:
+			o.To = f.Text(MaxBy)
+		case 12:
+			o.Claim = f.Uint(math.MaxUint64)
 		default:
 			f.Unknown()
 		}
 	})
 	if err != nil {
 		return o, err
+	}
+	if version != o.version() {
+		return o, fmt.Errorf("%w: word: version %d, and it would be written in version %d", ErrFormat, version, o.version())
 	}
 	return o, o.validate()
 }

@@ -1,6 +1,7 @@
 package message_test
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -23,6 +24,8 @@ func TestRefusedWords(t *testing.T) {
 		"no wish":         {func(w *message.Word) { w.Wish = "" }, "it does not say what is wanted"},
 		"site":            {func(w *message.Word) { w.Site = "B/2" }, `asked at "B/2", which is not a node's name`},
 		"operator":        {func(w *message.Word) { w.Operator = strings.Repeat("a", message.MaxBy+1) }, "257 bytes"},
+		"person":          {func(w *message.Word) { w.Person = strings.Repeat("a", message.MaxBy+1) }, "257 bytes"},
+		"to whom":         {func(w *message.Word) { w.To = strings.Repeat("a", message.MaxBy+1) }, "257 bytes"},
 		"reason":          {func(w *message.Word) { w.Why = strings.Repeat("a", message.MaxWhy+1) }, "1025 bytes"},
 	} {
 		w := good
@@ -55,6 +58,37 @@ func TestRefusedHeadersOfWords(t *testing.T) {
 			if _, err := message.Encode(m); !errors.Is(err, message.ErrFormat) {
 				t.Errorf("%s with %s: %v", kind, name, err)
 			}
+		}
+	}
+}
+
+// L6, N15: a word is written in the lowest version that can say it, so that a node of before answers what it can
+// read, and who asked is told what it lacks else.
+func TestWordsAreWrittenInTheLowestVersion(t *testing.T) {
+	before := message.Current()
+	before.Bodies[message.KindWord] = 1
+	for name, tc := range map[string]struct {
+		change func(*message.Word)
+		reads  bool
+	}{
+		"finish":     {func(w *message.Word) { w.Wish, w.Output = message.WishFinish, []byte("{}") }, true},
+		"skip":       {func(w *message.Word) { w.Wish = message.WishSkip }, true},
+		"with input": {func(w *message.Word) { w.Input = []byte("{}") }, false},
+		"a person's": {func(w *message.Word) { w.Person = "ann@ward" }, false},
+		"to whom":    {func(w *message.Word) { w.To = "bob@ward" }, false},
+		"of a claim": {func(w *message.Word) { w.Claim = 1 }, false},
+	} {
+		m := messages()["word"].message
+		w := message.Word{ID: uuid.Must(uuid.NewV7()), Wish: message.WishRetry, Site: "B"}
+		tc.change(&w)
+		m.Body = message.EncodeWord(w)
+		if before.Has(message.NeedsOf(&m)) != tc.reads {
+			t.Errorf("%s: a node of before lacks %q", name, before.Lacks(message.NeedsOf(&m)))
+		}
+		higher := bytes.Clone(m.Body)
+		higher[1] ^= 3 // the version: 1 for 2, 2 for 1
+		if _, err := message.DecodeWord(higher); !errors.Is(err, message.ErrFormat) || !strings.Contains(err.Error(), "would be written in version") {
+			t.Errorf("%s, in the other version: %v", name, err)
 		}
 	}
 }

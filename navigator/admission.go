@@ -23,7 +23,7 @@ func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
 		return reason
 	}
 	switch h.Kind {
-	case message.KindMarker:
+	case message.KindMarker, message.KindMark:
 		if !t.HasPart(peer) {
 			return fmt.Sprintf("%s has no part in %s", peer, t.Process)
 		}

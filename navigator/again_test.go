@@ -141,7 +141,7 @@ func TestR41ACallIsToldThatItsWorkWasCancelled(t *testing.T) {
 		t.Errorf("with a deadline it is %v, %v", r, err)
 	}
 	fold(t, call, s, ownOf(s, e)...)
-	again, err := call.Resume(s, nil, nil, noon)
+	again, err := call.Resume(s, behaviour.Retry{}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,7 @@ func TestR20ARetryBeginsAnewInARunOfItsOwn(t *testing.T) {
 	if v := b.View(s, noon); v.Progress != behaviour.Erring {
 		t.Errorf("it is shown as %v", v.Progress)
 	}
-	retried, err := b.Resume(s, nil, nil, noon)
+	retried, err := b.Resume(s, behaviour.Retry{}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,11 +199,11 @@ func TestR20AFailedConditionKeepsWhatHasReturned(t *testing.T) {
 		t.Fatalf("it is not in error: %s", show(p, e))
 	}
 	kept(t, b, s, e)
-	r, err := b.Review(s, nil, noon)
+	r, err := b.Review(s, behaviour.Retry{}, noon)
 	if err != nil || r == nil {
 		t.Fatalf("a retry evaluates %v, %v", r, err)
 	}
-	e, err = b.Resume(s, value(t, `{"n": 1}`), nil, noon)
+	e, err = b.Resume(s, behaviour.Retry{Output: value(t, `{"n": 1}`)}, noon)
 	if err != nil || e.Outcome.What != behaviour.Terminated || !e.Ends {
 		t.Errorf("with an output it comes to %s, %v", show(p, e), err)
 	}

@@ -413,7 +413,7 @@ func TestR32OneNoticeForAllElements(t *testing.T) {
 			e := message.Entry{Instance: instance, Scope: scope, Activity: "count"}
 			one, s := p.state(e)
 			out := container.New(counted)
-			effects, err := one.Resume(s, out, nil, noon)
+			effects, err := one.Resume(s, behaviour.Retry{Output: out}, noon)
 			if err != nil || !effects.Ends {
 				t.Fatalf("retry of %s: %v", scope, err)
 			}

@@ -163,7 +163,7 @@ func TestR29AChildThatWasTerminated(t *testing.T) {
 		t.Errorf("it comes to %s", show(c.process, e))
 	}
 	kept(t, c, s, e)
-	e, err := c.Resume(s, nil, nil, noon)
+	e, err := c.Resume(s, behaviour.Retry{}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestR29WhatEndsTheChild(t *testing.T) {
 		}, []string{"terminated, ends", "to y at H: TRUE words", ends("the deadline of c has come")}},
 		"a message refused, and a retry": {func(c *Activity, s *State) {
 			kept(t, c, s, c.Refused(s, from(t, c, processtable.Source, T, ""), "it is not", noon))
-			e, err := c.Resume(s, nil, nil, noon)
+			e, err := c.Resume(s, behaviour.Retry{}, noon)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -119,7 +119,7 @@ func TestR24AFailedConditionIsTheBlocksError(t *testing.T) {
 		failed := b.Decide(s, noon)
 		expect(t, b, failed, "in-error", "to b at H: snapshot", "to sink at O: notice cleared=false attempts=0 "+why)
 		kept(t, b, s, failed)
-		retried, err := b.Resume(s, nil, nil, noon)
+		retried, err := b.Resume(s, behaviour.Retry{}, noon)
 		if err != nil {
 			t.Fatal(err)
 		}

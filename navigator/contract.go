@@ -24,7 +24,7 @@ func (a *Activity) Command(of behaviour.State, c behaviour.Command, now time.Tim
 func (a *Activity) command(s *State, c behaviour.Command, now time.Time) (behaviour.Effects, error) {
 	switch c := c.(type) {
 	case behaviour.Retry:
-		return a.Resume(s, c.Output, c.Reviewed, now)
+		return a.Resume(s, c, now)
 	case behaviour.Refuse:
 		return a.Refused(s, c.Message, c.Reason, now), nil
 	case behaviour.Forgive:
@@ -46,7 +46,7 @@ func (a *Activity) forgive(s *State, c behaviour.Forgive, now time.Time) (behavi
 			return a.Refused(s, other.Message, other.Reason, now), nil
 		}
 	}
-	e, err := a.Resume(s, nil, nil, now)
+	e, err := a.Resume(s, behaviour.Retry{}, now)
 	e.Outcome = behaviour.Outcome{} // whoever has seen to the message tells of it
 	return e, err
 }

@@ -122,9 +122,9 @@ func TestR18StoppedOrInError(t *testing.T) {
 		e := x.Refused(s, from(t, x, "d", T, ""), "no good", noon)
 		kept(t, x, s, e)
 		expect(t, x, x.Decide(s, noon), "waits")
-		_, err := x.Resume(s, value(t, `{"n": 5}`), nil, noon)
+		_, err := x.Resume(s, behaviour.Retry{Output: value(t, `{"n": 5}`)}, noon)
 		contains(t, err, "retry x: it is on a dead path and does not run: retry it without an output")
-		e, err = x.Resume(s, nil, nil, noon)
+		e, err = x.Resume(s, behaviour.Retry{}, noon)
 		if err != nil {
 			t.Fatal(err)
 		}

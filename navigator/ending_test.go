@@ -139,11 +139,11 @@ func TestR21AFailingConditionAfterADeadline(t *testing.T) {
 	}
 	kept(t, x, s, e)
 	expect(t, x, x.Decide(s, noon), "waits")
-	r, err := x.Review(s, nil, noon)
+	r, err := x.Review(s, behaviour.Retry{}, noon)
 	if err != nil || r == nil || !r.TimedOut {
 		t.Errorf("a retry evaluates %+v, %v", r, err)
 	}
-	if e, err := x.Resume(s, value(t, `{"n": 1}`), nil, noon); err != nil || !e.Ends || e.Outcome.TimedOut {
+	if e, err := x.Resume(s, behaviour.Retry{Output: value(t, `{"n": 1}`)}, noon); err != nil || !e.Ends || e.Outcome.TimedOut {
 		t.Errorf("with an output it comes to %s, %v", show(x.process, e), err)
 	}
 }
@@ -168,7 +168,7 @@ func TestR21ADeadlineIsNoAttempt(t *testing.T) {
 	if !s.InError() || made == 0 || attempts() != made {
 		t.Errorf("it shows %d attempts, and had made %d", attempts(), made)
 	}
-	if e, err := x.Resume(s, value(t, `{"n": 1}`), nil, noon); err != nil || e.Outcome.Attempt != made {
+	if e, err := x.Resume(s, behaviour.Retry{Output: value(t, `{"n": 1}`)}, noon); err != nil || e.Outcome.Attempt != made {
 		t.Errorf("it has ended in attempt %d of %d: %v", e.Outcome.Attempt, made, err)
 	}
 }

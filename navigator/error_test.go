@@ -129,7 +129,7 @@ func TestR12ConditionThatFails(t *testing.T) {
 			if !at.HasOutput || jsonOf(t, at.Output) != `{"n":0,"text":"kept","list":[],"inner":{"a":7,"b":""}}` || at.Error != tc.want {
 				t.Errorf("kept %+v", at)
 			}
-			again, err := x.Resume(s, nil, nil, noon)
+			again, err := x.Resume(s, behaviour.Retry{}, noon)
 			if err != nil || again.Invoke != nil || again.Outcome.What != behaviour.InError {
 				t.Errorf("a retry must evaluate again: %s, %v", show(x.process, again), err)
 			}
@@ -144,7 +144,7 @@ func TestR12RetryGoesOnFromTheOutput(t *testing.T) {
 	s := folded(t, x, from(t, x, "a", T, ""))
 	r := ran(t, 6, `{"n": 2}`)
 	kept(t, x, s, x.Unsent(s, &r, "transaction too large", noon)) // a full disk may have room later
-	e, err := x.Resume(s, nil, nil, noon)
+	e, err := x.Resume(s, behaviour.Retry{}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestR12OutputOverTheLimit(t *testing.T) {
 	if at.HasOutput || !strings.Contains(at.Error, "over 1048576 bytes") {
 		t.Errorf("kept %.200v", at)
 	}
-	e, err := x.Resume(s, nil, nil, noon)
+	e, err := x.Resume(s, behaviour.Retry{}, noon)
 	if err != nil || e.Outcome.What != behaviour.Retried {
 		t.Errorf("retry: %s, %v", show(x.process, e), err)
 	}
@@ -186,7 +186,7 @@ func TestR9MoreThanAMessageCarries(t *testing.T) {
 	if at := kept(t, x, s, x.Conclude(s, r, noon)); !at.Failed || !at.HasOutput || at.Error != want {
 		t.Errorf("kept %.300v", at.Error)
 	}
-	if e, err := x.Resume(s, ran(t, 0, "").Output, nil, noon); err != nil || e.Outcome.What != behaviour.Terminated {
+	if e, err := x.Resume(s, behaviour.Retry{Output: ran(t, 0, "").Output}, noon); err != nil || e.Outcome.What != behaviour.Terminated {
 		t.Errorf("retry with an output: %s, %v", show(p, e), err)
 	}
 	_, err := p.Start(behaviour.Start{Instance: instance, Input: r.Output, Now: noon})
@@ -223,7 +223,7 @@ func TestR5InputOverTheLimit(t *testing.T) {
 				t.Fatalf("%s: %.200s", show(x.process, e), e.Outcome.Reason)
 			}
 			kept(t, x, s, e)
-			if e, err := x.Resume(s, ran(t, 0, "").Output, nil, noon); err != nil || e.Outcome.What != behaviour.Terminated {
+			if e, err := x.Resume(s, behaviour.Retry{Output: ran(t, 0, "").Output}, noon); err != nil || e.Outcome.What != behaviour.Terminated {
 				t.Errorf("retry with an output: %s, %v", show(x.process, e), err)
 			}
 		}
@@ -291,7 +291,7 @@ func TestR13MaxIterations(t *testing.T) {
 		t.Errorf("the program had ended, and its output is not kept: %+v", at)
 	}
 
-	e, err := x.Resume(s, nil, nil, noon) // R17: the program runs again, fed nothing back
+	e, err := x.Resume(s, behaviour.Retry{}, noon) // R17: the program runs again, fed nothing back
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +310,7 @@ func TestR17RetryRunsAgain(t *testing.T) {
 	kept(t, x, s, x.Conclude(s, failed("one"), noon))
 	kept(t, x, s, x.Conclude(s, failed("two"), noon))
 	for run := 1; run < 4; run++ {
-		e, err := x.Resume(s, nil, nil, noon)
+		e, err := x.Resume(s, behaviour.Retry{}, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +330,7 @@ func TestR17RetryRunsAgain(t *testing.T) {
 func TestR17RetryWithOutput(t *testing.T) {
 	x := trying(t).data("x -> y: text = text, n = _RC").activity("x")
 	s := inError(t, x, failed("no such file"))
-	e, err := x.Resume(s, value(t, `{"n": 1, "text": "by hand"}`), nil, noon)
+	e, err := x.Resume(s, behaviour.Retry{Output: value(t, `{"n": 1, "text": "by hand"}`)}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,21 +344,21 @@ func TestR17RetryWithOutput(t *testing.T) {
 func TestR17JudgedBeforehand(t *testing.T) {
 	x := trying(t).data("x -> y: text = text, n = _RC").activity("x")
 	s := inError(t, x, failed("no such file"))
-	if r, err := x.Review(s, nil, noon); r != nil || err != nil {
+	if r, err := x.Review(s, behaviour.Retry{}, noon); r != nil || err != nil {
 		t.Errorf("a retry that runs the program evaluates %+v, %v", r, err)
 	}
 	byHand := value(t, `{"n": 1, "text": "by hand"}`)
-	r, err := x.Review(s, byHand, noon)
+	r, err := x.Review(s, behaviour.Retry{Output: byHand}, noon)
 	if err != nil || r == nil {
 		t.Fatal(r, err)
 	}
 	r.Judged = x.Judge(r)
 	for _, other := range []*container.Struct{nil, value(t, `{"n": 2, "text": "by hand"}`)} {
-		if _, err := x.Resume(s, other, r, noon); !errors.Is(err, behaviour.ErrReviewed) {
+		if _, err := x.Resume(s, behaviour.Retry{Output: other, Reviewed: r}, noon); !errors.Is(err, behaviour.ErrReviewed) {
 			t.Errorf("another retry takes what was judged: %v", err)
 		}
 	}
-	e, err := x.Resume(s, byHand, r, noon)
+	e, err := x.Resume(s, behaviour.Retry{Output: byHand, Reviewed: r}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestR17JudgedBeforehand(t *testing.T) {
 func TestR17OutputThatDoesNotEnd(t *testing.T) {
 	x := trying(t).exit("x", "n > 5").data("x -> x: n = n").activity("x")
 	s := inError(t, x, failed("no such file"))
-	e, err := x.Resume(s, value(t, `{"n": 4}`), nil, noon)
+	e, err := x.Resume(s, behaviour.Retry{Output: value(t, `{"n": 4}`)}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,21 +380,21 @@ func TestR17OutputThatDoesNotEnd(t *testing.T) {
 
 func TestR17Refusals(t *testing.T) {
 	x := trying(t).activity("x")
-	_, err := x.Resume(folded(t, x, from(t, x, "a", T, "")), nil, nil, noon)
+	_, err := x.Resume(folded(t, x, from(t, x, "a", T, "")), behaviour.Retry{}, noon)
 	contains(t, err, "retry x: it is not in error")
 
 	sink := trying(t).activity(processtable.Sink)
 	s := folded(t, sink, own(sink, message.KindSnapshot, message.EncodeSnapshot(message.Snapshot{Iteration: 1, Failed: true})))
-	_, err = sink.Resume(s, value(t, ""), nil, noon)
+	_, err = sink.Resume(s, behaviour.Retry{Output: value(t, "")}, noon)
 	contains(t, err, "retry sink: it has no output: retry it without one")
-	e, err := sink.Resume(s, nil, nil, noon)
+	e, err := sink.Resume(s, behaviour.Retry{}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
 	expect(t, sink, e, "retried", "to sink at H: snapshot") // nobody else need be told
 
 	broken := message.EncodeSnapshot(message.Snapshot{Iteration: 1, Failed: true, HasOutput: true, Output: []byte{0}})
-	_, err = x.Resume(folded(t, x, own(x, message.KindSnapshot, broken)), nil, nil, noon)
+	_, err = x.Resume(folded(t, x, own(x, message.KindSnapshot, broken)), behaviour.Retry{}, noon)
 	contains(t, err, "retry x: read its output: ")
 }
 
@@ -482,7 +482,7 @@ func TestL5Refused(t *testing.T) {
 		t.Errorf("snapshot of %+v", e.Put[0].Entry())
 	}
 	kept(t, x, s, e)
-	e, err = x.Resume(s, nil, nil, noon)
+	e, err = x.Resume(s, behaviour.Retry{}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -322,7 +322,7 @@ func (n *notice) Command(behaviour.State, behaviour.Command, time.Time) (behavio
 }
 
 // Review gives nothing, as Command.
-func (n *notice) Review(behaviour.State, *container.Struct, time.Time) (*behaviour.Result, error) {
+func (n *notice) Review(behaviour.State, behaviour.Reviewable, time.Time) (*behaviour.Result, error) {
 	return nil, fmt.Errorf("a notice of %s is not in error", n.of.Name)
 }
 

@@ -167,10 +167,20 @@ func (a *Activity) BrokenBy(s *State, m message.Message) bool {
 	return false
 }
 
-// Review gives the result whose conditions a retry evaluates; nil: none. It fails where
-// Resume does. now is when the retry is.
-func (a *Activity) Review(of behaviour.State, output *container.Struct, now time.Time) (*behaviour.Result, error) {
+// Review gives the result whose conditions a word evaluates; nil: none. It fails where
+// Command does. now is when the word is carried out.
+func (a *Activity) Review(of behaviour.State, c behaviour.Reviewable, now time.Time) (*behaviour.Result, error) {
 	s := of.(*State)
+	switch c := c.(type) {
+	case behaviour.Retry:
+		return a.reviewRetry(s, c, now)
+	}
+	return nil, fmt.Errorf("activity %s knows no word of type %T", a.Name, c)
+}
+
+// reviewRetry is Review of a retry.
+func (a *Activity) reviewRetry(s *State, c behaviour.Retry, now time.Time) (*behaviour.Result, error) {
+	output := c.Output
 	switch {
 	case !s.InError():
 		return nil, fmt.Errorf("retry %s: it is not in error", s.Entry.Path())
@@ -178,9 +188,13 @@ func (a *Activity) Review(of behaviour.State, output *container.Struct, now time
 		return nil, fmt.Errorf("retry %s: it has no output: retry it without one", s.Entry.Path())
 	case (s.passed || s.dead != nil) && output != nil:
 		return nil, fmt.Errorf("retry %s: it is on a dead path and does not run: retry it without an output", s.Entry.Path())
+	case c.Input != nil && (a.Kind == processtable.KindSink || a.Kind == processtable.KindSource || s.passed || s.dead != nil || s.Waiting(a) > 0):
+		return nil, fmt.Errorf("retry %s: it is not its input that it is in error for: retry it without one", s.Entry.Path())
+	case c.Input != nil && output != nil:
+		return nil, fmt.Errorf("retry %s: give an input, with which it runs again, or an output, with which it has run", s.Entry.Path())
 	case output != nil:
 		return &behaviour.Result{Output: output, Started: now, Ended: now, Given: true}, nil
-	case !s.Snapshot.HasOutput:
+	case !s.Snapshot.HasOutput, c.Input != nil:
 		return nil, nil
 	}
 	kept, err := a.keptOutput(*s.Snapshot)
@@ -192,14 +206,15 @@ func (a *Activity) Review(of behaviour.State, output *container.Struct, now time
 
 // Resume is the operator's hand on an activity in error (R17): it runs under a new run
 // number, or, after a failed evaluation, evaluates again; with output the program is
-// taken to have ended with it and _RC 0. It fails if the entry is not in error. reviewed is
+// taken to have ended with it and _RC 0; with another input the program runs with that. It fails if the entry is not in error. Reviewed is
 // the result of Review with its Judgement, made beforehand, or nil: if it is not of what
 // is evaluated now, the error is ErrReviewed of behaviour.
-func (a *Activity) Resume(s *State, output *container.Struct, reviewed *behaviour.Result, now time.Time) (behaviour.Effects, error) {
-	r, err := a.Review(s, output, now)
+func (a *Activity) Resume(s *State, c behaviour.Retry, now time.Time) (behaviour.Effects, error) {
+	r, err := a.reviewRetry(s, c, now)
 	if err != nil {
 		return behaviour.Effects{}, err
 	}
+	output, reviewed := c.Output, c.Reviewed
 	if reviewed != nil && (r == nil || r.RC != reviewed.RC || !container.Equal(r.Output, reviewed.Output)) {
 		return behaviour.Effects{}, fmt.Errorf("retry %s: %w", s.Entry.Path(), behaviour.ErrReviewed)
 	}
@@ -207,6 +222,11 @@ func (a *Activity) Resume(s *State, output *container.Struct, reviewed *behaviou
 	healed := s.clone()
 	at.Failed, at.Error, at.Quick = false, "", 0
 	at.Cause, at.Source = message.CauseUnknown, ""
+	if c.Input != nil {
+		if at.Input, err = container.EncodeCBOR(c.Input); err != nil {
+			return behaviour.Effects{}, fmt.Errorf("retry %s: encode the input: %w", s.Entry.Path(), err)
+		}
+	}
 	healed.Snapshot = &at
 	if r != nil {
 		if reviewed != nil {

@@ -180,6 +180,9 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 			return refuse("snapshot of %s: %v", a.Name, err)
 		}
 		if s.Snapshot == nil || m.Clock >= s.snapshotAt { // each replaces the one before, also where it overtook it
+			if s.Snapshot != nil && s.Snapshot.Run != snapshot.Run {
+				s.list = nil // an operator may have given it another input
+			}
 			s.Snapshot, s.snapshotAt = &snapshot, m.Clock
 			s.dropReturns()
 			s.dropElements()

@@ -42,7 +42,7 @@ func TestR12ConditionsThatTakeTooMuchTogether(t *testing.T) {
 			"or its conditions fewer or simpler; `fmqm retry INSTANCE ACTIVITY --output JSON` continues with a shorter output") {
 		t.Errorf("sixty: %.300q", at.Error)
 	}
-	e, err := x.Resume(s, value(t, `{"text": "short"}`), nil, noon)
+	e, err := x.Resume(s, behaviour.Retry{Output: value(t, `{"text": "short"}`)}, noon)
 	if err != nil || e.Outcome.What != behaviour.Terminated {
 		t.Errorf("with a shorter output: %s, %v", show(x.process, e), err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmqm/message"
 	"fmqm/node/answer"
 	"fmqm/node/command"
+	"fmqm/node/logs"
 	"fmqm/node/report"
 	"fmqm/processtable"
 )
@@ -67,6 +68,21 @@ func (n *Node) Why(ctx context.Context, id api.InstanceID, process string) (api.
 func (n *Node) WhyOf(ctx context.Context, id api.InstanceID, r api.WhyRequest) (api.WhyAnswer, error) {
 	w, err := n.answers.Why(ctx, id, r)
 	return told(w, n.unlessStopping(err))
+}
+
+// Logs gives what the programs of an instance have written last, at all nodes.
+func (n *Node) Logs(ctx context.Context, id api.InstanceID, r api.LogsRequest) (api.LogsAnswer, error) {
+	a, err := n.answers.Logs(ctx, id, r)
+	return told(a, n.unlessStopping(err))
+}
+
+// logsHere finds what is kept here of what programs have written, and what those have that run.
+func (n *Node) logsHere(q logs.Query) ([]logs.Attempt, bool) {
+	var running []logs.Attempt
+	for _, t := range n.threads() {
+		running = append(running, t.Logs(q.Instance)...)
+	}
+	return n.logs.Find(q, running)
 }
 
 // ProcessOf says of which process an instance is that the caller may see.

@@ -35,6 +35,18 @@ func (n *Node) Terminate(ctx context.Context, id api.InstanceID, process string)
 	return nil
 }
 
+// Suspend suspends an instance, or an activity of it (N29).
+func (n *Node) Suspend(ctx context.Context, id api.InstanceID, r api.SuspendRequest) (api.Word, error) {
+	w, err := n.commands.Suspend(ctx, id, r)
+	return told(w, n.unlessStopping(err))
+}
+
+// Resume lifts suspends.
+func (n *Node) Resume(ctx context.Context, id api.InstanceID, r api.ResumeRequest) (api.Word, error) {
+	w, err := n.commands.Resume(ctx, id, r)
+	return told(w, n.unlessStopping(err))
+}
+
 // RetryRefused delivers a refused message again.
 func (n *Node) RetryRefused(ctx context.Context, number uint64) (api.RefusedDecision, error) {
 	return told(n.commands.RetryRefused(ctx, number))

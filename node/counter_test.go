@@ -302,7 +302,7 @@ func (c *counter) Command(of behaviour.State, command behaviour.Command, now tim
 	return behaviour.Effects{}, fmt.Errorf("a counter knows no command of type %T", command)
 }
 
-func (c *counter) Review(of behaviour.State, output *container.Struct, now time.Time) (*behaviour.Result, error) {
+func (c *counter) Review(of behaviour.State, _ behaviour.Reviewable, _ time.Time) (*behaviour.Result, error) {
 	if !of.(*count).InError() {
 		return nil, errors.New("the counter is not in error")
 	}

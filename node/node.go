@@ -23,6 +23,7 @@ import (
 	"fmqm/node/command"
 	"fmqm/node/events"
 	"fmqm/node/execute"
+	"fmqm/node/logs"
 	"fmqm/node/rebuild"
 	"fmqm/node/retention"
 	"fmqm/node/schedules"
@@ -55,9 +56,11 @@ type Options struct {
 	Grace        time.Duration // for programs that run when the node stops; default 10 s
 	Limits       Limits
 	Disk         Disk // nil: room is never low
-	Definers     trust.Definers
-	Remote       trust.Operators // whose requests over links are taken; nil: nobody's
-	Staff        *staff.Staff    // who works here; nil: nobody
+	// LogDir is where it is kept what programs write; empty: nowhere.
+	LogDir   string
+	Definers trust.Definers
+	Remote   trust.Operators // whose requests over links are taken; nil: nobody's
+	Staff    *staff.Staff    // who works here; nil: nobody
 	// Formats are what this node's links say that it reads; zero: what this program reads. Tests
 	// have a site of the version before with frame.Before.
 	Formats frame.Formats
@@ -82,6 +85,8 @@ type Limits struct {
 	Peer int64
 	// Audit says how much of the audit queue is kept; the zero value: everything.
 	Audit retention.Policy
+	// Logs says how much is kept of what programs write; the zero value: nothing.
+	Logs logs.Limits
 	// KeepEvents is how long events are kept here unless who sends one says so (N24); 0: EventsKept. Events is how
 	// many may be; 0: EventsLimit.
 	KeepEvents time.Duration
@@ -159,6 +164,7 @@ type Node struct {
 	// query is queryPeer; tests have their own.
 	query    func(ctx context.Context, peer processtable.NodeID, kind string, body []byte) ([]byte, error)
 	pressure *pressure
+	logs     *logs.Logs
 	failed   *task.Answer[error]
 	tasks    *task.Group // that end with running; those of threads are their own
 	parking  *task.Group // and of what has waited for tables
@@ -169,7 +175,12 @@ type Node struct {
 // Open opens a node on its store. It does nothing until Launch.
 func Open(o Options) (*Node, error) {
 	o.defaults()
-	manager, err := queue.Open(o.Engine, queue.Options{Node: o.Name, Scheduler: o.Scheduler, Rand: o.Random, DirtyLimit: o.DirtyLimit})
+	manager, err := queue.Open(o.Engine, queue.Options{
+		Node: o.Name, Scheduler: o.Scheduler, Rand: o.Random, DirtyLimit: o.DirtyLimit,
+		Migrating: func(from, to byte) {
+			o.Log.Info().Uint8("from", from).Uint8("to", to).Msg("the store is brought to another format: nothing else happens meanwhile")
+		},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open node %s: %w", o.Name, err)
 	}
@@ -186,8 +197,10 @@ func Open(o Options) (*Node, error) {
 	n.running, n.kill = n.sched.WithCancel(context.Background())
 	n.begins, n.rest = n.sched.WithCancel(n.running)
 	n.query = n.queryPeer
+	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
+	n.logs = logs.New(logs.Options{Dir: o.LogDir, Limits: o.Limits.Logs, Scheduler: n.sched, Log: n.log, Low: n.pressure.low.Load})
 	n.execution = execute.New(execute.Options{
-		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Log: n.log,
+		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Log: n.log, Logs: n.logs,
 		CacheEntries: o.CacheEntries, CacheBytes: o.CacheBytes, Seed: newSession(o.Random), Running: n.running, Begins: n.begins,
 	})
 	n.retain = retention.New(retention.Options{
@@ -196,7 +209,7 @@ func Open(o Options) (*Node, error) {
 	n.tables = tables.New(tables.Options{
 		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Behaviours: o.Behaviours, Definers: o.Definers, Reads: o.Formats.Table.Max,
 	})
-	n.answers = answer.New(answer.Options{Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched})
+	n.answers = answer.New(answer.Options{Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Logs: n.logsHere})
 	n.commands = command.New(command.Options{
 		Self: n.name, Site: site{n}, Tables: n.tables, Queue: n.queue, Scheduler: n.sched, Log: n.log,
 		Failed: n.failed.Given(), Remote: o.Remote, Random: o.Random,
@@ -204,7 +217,6 @@ func Open(o Options) (*Node, error) {
 	n.admission = admission.New(admission.Options{
 		Self: n.name, Site: site{n}, Tables: n.tables, Commands: n.commands, Events: postbox{site{n}}, Queue: n.queue, Scheduler: n.sched, Log: n.log,
 	})
-	n.pressure = &pressure{node: n, full: map[processtable.NodeID]bool{}}
 	if o.Disk != nil {
 		n.pressure.low.Store(o.Disk.SpaceLow())
 	}
@@ -212,6 +224,7 @@ func Open(o Options) (*Node, error) {
 	n.limits.Store(&o.Limits)
 	n.SetStaff(o.Staff)
 	n.cleanUps.add(manager.Close)
+	n.cleanUps.add(n.logs.Close)
 	for _, load := range []func() error{manager.ParkOld, n.loadRebuilds, n.loadThreads, n.loadSchedules, n.loadEvents} { // each needs those before
 		if err := load(); err != nil {
 			return nil, errors.Join(err, n.cleanUps.run(context.Background()))
@@ -278,6 +291,9 @@ func (n *Node) Launch() {
 			n.fatal(err)
 		}
 	})
+	if n.options.LogDir != "" {
+		n.tasks.Go(func() { n.logs.Run(n.running) })
+	}
 	if n.options.Disk != nil {
 		n.tasks.Go(func() { n.pressure.watchDisk(n.options.Disk) })
 	}
@@ -301,6 +317,7 @@ func (n *Node) Configure(registry *program.Registry, ways Ways, limits Limits) {
 	n.programs.Store(registry)
 	n.limits.Store(&limits)
 	n.retain.SetPolicy(limits.Audit)
+	n.logs.SetLimits(limits.Logs)
 	n.schedules.Set(limits.NoSchedules)
 	n.setWays(ways)
 	n.queue.QuotaChanged()

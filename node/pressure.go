@@ -62,6 +62,9 @@ func (p *pressure) setLow(low bool) {
 		p.room = nil
 	}
 	p.mu.Unlock()
+	if changed {
+		p.node.logs.SpaceChanged()
+	}
 	switch {
 	case !changed:
 	case low:

@@ -24,8 +24,14 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 		return question.Answer(body, func(q tables.Question) (tables.Report, error) { return n.tables.ReportTo(peer, q) })
 	case tables.AskNode:
 		return question.Answer(body, func(q tables.NodeQuestion) (tables.NodeReport, error) { return n.tables.ReportNode(q), nil })
-	case answer.AskList:
+	case answer.AskList, answer.AskFind:
 		return question.Answer(body, func(q answer.ListQuestion) (answer.ListReport, error) { return n.answers.ListTo(ctx, peer, q) })
+	case answer.AskLogs:
+		return question.Answer(body, func(q answer.LogsQuestion) (answer.LogsReport, error) { return n.answers.LogsTo(peer, q), nil })
+	case answer.AskActive:
+		return question.Answer(body, func(q answer.ActiveQuestion) (answer.ActiveReport, error) { return n.answers.ActiveTo(peer, q) })
+	case answer.AskHeld:
+		return question.Answer(body, func(q answer.HeldQuestion) (answer.HeldReport, error) { return n.answers.HeldTo(peer, q) })
 	case answer.AskChildren:
 		return question.Answer(body, func(q report.ChildrenQuestion) (report.ChildrenReport, error) {
 			return n.answers.ChildrenTo(ctx, peer, q)
@@ -44,6 +50,11 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 	case command.AskEnd:
 		return question.Answer(body, func(q command.EndQuestion) (command.EndReport, error) {
 			return command.EndReport{Error: asAPI(n.commands.EndFor(ctx, peer, q))}, nil
+		})
+	case command.AskSuspend:
+		return question.Answer(body, func(q command.SuspendQuestion) (command.SuspendReport, error) {
+			w, err := n.commands.SuspendFor(ctx, peer, q)
+			return command.SuspendReport{Word: w, Error: asAPI(err)}, nil
 		})
 	case command.AskTerminate:
 		return question.Answer(body, func(q command.TerminateQuestion) (command.TerminateReport, error) {

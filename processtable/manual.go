@@ -43,7 +43,7 @@ const DidMember = "@did"
 type Manual struct {
 	Staff *Who         // never nil
 	Title []TitlePart  // never empty
-	Did   []ActivityID // whose doers Staff and the notices ask for, of the same graph, or Source; in file order
+	Did   []ActivityID // whose doers Staff and the notices ask for, of the same graph, or Source; in the order of the data connectors into it
 }
 
 // TitlePart is a text, or a member of the input, whose value it shows.

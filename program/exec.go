@@ -36,6 +36,7 @@ type command struct {
 	argv      []string
 	env       []string          // of every invocation
 	secrets   map[string]string // variables whose values are in files
+	redacted  secrets           // of env
 	path      string            // PATH in env
 	dir       string
 	timeout   time.Duration
@@ -59,7 +60,7 @@ func newCommand(s Spec, o Options) (Program, error) {
 	env := map[string]string{"PATH": CleanPath, "HOME": o.Home, "LANG": "C.UTF-8"}
 	maps.Copy(env, s.Env)
 	c := &command{
-		argv: s.Exec, path: env["PATH"], dir: s.Dir, secrets: s.Secrets,
+		argv: s.Exec, path: env["PATH"], dir: s.Dir, secrets: s.Secrets, redacted: redacted(s.Redact, s.Env),
 		timeout: s.Timeout, grace: o.Grace, maxOutput: o.MaxOutput, ledger: o.Ledger,
 		user: s.User, free: s.Unconfined, tasks: s.Tasks, groups: o.Groups, fence: o.Fence, apart: o.Apart,
 	}
@@ -124,6 +125,7 @@ func (p *command) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 	if err != nil {
 		return 0, nil, err
 	}
+	hide = hide.and(p.redacted)
 	defer func() { err = hide.reason(err) }()
 	run, cancel := withTimeout(ctx, p.timeout)
 	defer cancel()

@@ -30,20 +30,58 @@ func readSecrets(files map[string]string) (values map[string]string, hide secret
 			return nil, nil, fmt.Errorf("cannot be started: the secret %s: %w", name, err)
 		}
 		values[name] = value
-		hide = append(hide, forms(name, value)...)
+		hide = append(hide, forms("secret "+name, value)...)
 	}
-	slices.SortStableFunc(hide, func(a, b hidden) int { return cmp.Compare(len(b.value), len(a.value)) })
-	return values, hide, nil
+	return values, hide.and(nil), nil
 }
 
-// forms gives a secret as it is written plainly, in URLs, and between quotes.
-func forms(name, value string) []hidden {
+// and gives both, the longest first.
+func (s secrets) and(more secrets) secrets {
+	all := slices.Concat(s, more)
+	slices.SortStableFunc(all, func(a, b hidden) int { return cmp.Compare(len(b.value), len(a.value)) })
+	return all
+}
+
+// MinRedacted is how many bytes a value has at least that is to be redacted: a shorter one stands in too
+// much that is no secret.
+const MinRedacted = 4
+
+// CheckRedact says what is wrong with a value that is to be redacted.
+func CheckRedact(name, value string) error {
+	if len(longLines(value)) == 0 {
+		return fmt.Errorf("the value of %s is shorter than %d bytes, and stands in too much that is no secret: leave it out, or make the value longer", name, MinRedacted)
+	}
+	return nil
+}
+
+// redacted are values of the configuration that nobody is to read in a log or a reason, by their names.
+func redacted(names []string, values map[string]string) (hide secrets) {
+	for _, name := range names {
+		for _, line := range longLines(values[name]) {
+			hide = append(hide, forms("redacted "+name, line)...)
+		}
+	}
+	return hide
+}
+
+// longLines gives the lines of a value, as logs have them, that are long enough to be looked for.
+func longLines(value string) (all []string) {
+	for line := range strings.SplitSeq(value, "\n") {
+		if line = strings.Trim(line, "\r"); len(line) >= MinRedacted {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// forms gives a value as it is written plainly, in URLs, and between quotes.
+func forms(what, value string) []hidden {
 	quoted := strconv.Quote(value)
 	all := []string{value, url.QueryEscape(value), url.PathEscape(value), quoted[1 : len(quoted)-1]}
 	slices.Sort(all)
 	var out []hidden
 	for _, form := range slices.Compact(all) {
-		out = append(out, hidden{form, "[secret " + name + "]"})
+		out = append(out, hidden{form, "[" + what + "]"})
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,5 +108,73 @@ func TestReasonsHaveAddressesWithoutCredentials(t *testing.T) {
 	register(t, shell(`echo "get ftp://ann:hunter2@host/x?page=2 (or amqp://b:hunter2@h)"`), program.Options{}).Run(context.Background(), c)
 	if want := "get ftp://xxxxx@host/x?page=2 (or amqp://xxxxx@h)"; len(lines) != 1 || lines[0] != want {
 		t.Errorf("log %q, want %q", lines, want)
+	}
+}
+
+// A value that the configuration says is to be redacted is in no reason and in no line of the log, as a
+// secret; another one of the environment is.
+func TestWhatIsToBeRedacted(t *testing.T) {
+	spec := shell(`echo "user=$USER_NAME pin=$PIN" >&2; echo "$KEY" >&2; printf '{"quantity": "%s"}' "$PIN"`)
+	spec.Env = map[string]string{"USER_NAME": "clerk-7", "PIN": "pin 4711/x", "KEY": "BEGIN\nline of the key\r\nEND"}
+	spec.Redact = []string{"PIN", "KEY"}
+	var lines []string
+	c := call(t)
+	c.Log = func(l string) { lines = append(lines, l) }
+	r := register(t, spec, program.Options{}).Run(context.Background(), c)
+	if want := []string{"user=clerk-7 pin=[redacted PIN]", "[redacted KEY]", "[redacted KEY]", "END"}; !slices.Equal(lines, want) {
+		t.Errorf("log %q, want %q", lines, want)
+	}
+	if r.Err == nil || strings.Contains(r.Err.Error(), "4711") || !strings.Contains(r.Err.Error(), "[redacted PIN]") {
+		t.Errorf("reason %v", r.Err)
+	}
+	for value, ok := range map[string]bool{"": false, "abc": false, "a\nb\nc": false, "abcd": true, "a\nlong": true} {
+		if err := program.CheckRedact("PIN", value); (err == nil) != ok {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
+// What a web service says of a failed attempt is logged, from the beginning on, without what is secret. Of
+// an answer that is taken nothing is.
+func TestWhatAServiceSaysOfAFailure(t *testing.T) {
+	const token = "hunter2/hunter2"
+	long := strings.Repeat("x", 1020)
+	for _, tc := range []struct {
+		name     string
+		status   int
+		body     string
+		rcIsData bool
+		noOutput bool
+		want     []string
+	}{
+		{name: "a failed attempt", status: 503, body: "no van\nfor " + token + "\n", want: []string{"no van", "for [secret X-Token]"}},
+		{name: "a return code that nothing reads", status: 422, body: `{"error": "no such customer"}`, want: []string{`{"error": "no such customer"}`}},
+		{name: "one that is data", status: 422, rcIsData: true, body: `{"customer": "bob"}`},
+		{name: "no container", status: 200, body: "<html>site-7</html>", want: []string{"<html>[redacted X-Site]</html>"}},
+		{name: "an output", status: 200, body: `{"customer": "bob"}`},
+		{name: "where no output is named, all of it, once", status: 500, noOutput: true, body: "why", want: []string{"why"}},
+		{name: "a return code where none is named", status: 404, noOutput: true, body: "why", want: []string{"why"}},
+		{name: "a secret where it is cut", status: 500, body: long + token + long, want: []string{long + "[secret X-Token]", "fmqm: the answer has 2055 bytes: the rest of it is dropped"}},
+		{name: "nothing", status: 500},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			spec := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(tc.status)
+				_, _ = w.Write([]byte(tc.body))
+			})
+			spec.Secrets = map[string]string{"X-Token": secretFile(t, token)}
+			spec.Headers, spec.Redact = map[string]string{"X-Site": "site-7"}, []string{"X-Site"}
+			var lines []string
+			c := call(t)
+			c.RCIsData, c.NoOutput = tc.rcIsData, tc.noOutput
+			if c.NoOutput {
+				c.OutputType = container.Empty
+			}
+			c.Log = func(l string) { lines = append(lines, l) }
+			register(t, spec, program.Options{}).Run(context.Background(), c)
+			if !slices.Equal(lines, tc.want) {
+				t.Errorf("log %q, want %q", lines, tc.want)
+			}
+		})
 	}
 }

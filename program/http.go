@@ -29,6 +29,7 @@ type service struct {
 	url       string
 	header    http.Header
 	secrets   map[string]string // headers whose values are in files
+	redacted  secrets           // of header
 	timeout   time.Duration
 	maxOutput int
 	client    *http.Client
@@ -93,7 +94,7 @@ func newService(s Spec, o Options) (Program, error) {
 	if err := CheckURL(s.URL); err != nil {
 		return nil, err
 	}
-	p := &service{url: s.URL, header: http.Header{}, secrets: s.Secrets, timeout: s.Timeout, maxOutput: o.MaxOutput}
+	p := &service{url: s.URL, header: http.Header{}, secrets: s.Secrets, redacted: redacted(s.Redact, s.Headers), timeout: s.Timeout, maxOutput: o.MaxOutput}
 	for name, value := range s.Headers {
 		p.header.Set(name, value)
 	}
@@ -140,6 +141,7 @@ func (p *service) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 	if err != nil {
 		return 0, nil, err
 	}
+	hide = hide.and(p.redacted)
 	defer func() { err = hide.reason(err) }()
 	run, cancel := withTimeout(ctx, p.timeout)
 	defer cancel()
@@ -156,6 +158,7 @@ func (p *service) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 	}
 	log := newLines(c.Log, hide)
 	if transient(status) && !c.RCContinue {
+		complaint(log, body)
 		return rc, nil, fmt.Errorf("%s answered %d %s: see the service's own log; `retry` on the activity repeats such answers", p.url, status, http.StatusText(status))
 	}
 	if c.NoOutput {
@@ -164,7 +167,25 @@ func (p *service) run(ctx context.Context, c *Call) (_ int64, _ *container.Struc
 		print.flush()
 	}
 	out, err := c.output(body, rc, log)
+	if !c.NoOutput && (err != nil || rc != 0 && !c.RCIsData) {
+		complaint(log, body)
+	}
 	return rc, out, err
+}
+
+// maxComplaint is how many bytes of an answer are logged that says why the attempt failed.
+const maxComplaint = 1 << 10
+
+// complaint logs the beginning of such an answer.
+func complaint(log *lines, body []byte) {
+	most := maxComplaint + log.longest() - MaxLogLine
+	begin := log.hide.in(string(body[:min(len(body), most)]), maxComplaint) // no secret is cut in two
+	print := &stream{to: log}
+	_, _ = print.Write([]byte(begin))
+	print.flush()
+	if len(body) > maxComplaint {
+		log.say(fmt.Sprintf("fmqm: the answer has %d bytes: the rest of it is dropped", len(body)))
+	}
 }
 
 // transient says whether a status is about the moment, not about the request (P3).

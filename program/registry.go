@@ -35,6 +35,7 @@ type Spec struct {
 	Env         map[string]string // KindExec: added to the clean environment
 	Headers     map[string]string // KindHTTP: added to the request
 	Secrets     map[string]string // more of Env or Headers: the file that has the value, read at each attempt
+	Redact      []string          // names in Env or Headers: their values are in no log and no reason, as those of Secrets
 	Certificate string            // KindHTTP: PEM file of the client's certificate, with Key
 	Key         string
 	CA          string // KindHTTP: PEM file of the authorities that the service's certificate is checked against; empty: the system's

@@ -89,6 +89,8 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 			kinds = append(kinds, kindOfEnding(&tx.Put[i]))
 		case kind == message.KindMarker:
 			kinds = append(kinds, "terminate")
+		case kind == message.KindMark:
+			kinds = append(kinds, kindOfMark(&tx.Put[i]))
 		case kind == message.KindBegin: // which its source, or the row of the work, takes later
 			kinds = append(kinds, kindOfBegin(&tx.Put[i]))
 		case kind == message.KindReturn && tx.Put[i].Source == tx.Put[i].Activity && tx.Accept == nil:
@@ -113,6 +115,17 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 		kinds = append(kinds, kindsOfEnd(&tx.Audit[i])...)
 	}
 	return append(kinds, kindsOfWhole(tx)...)
+}
+
+// kindOfMark says whether an instance is suspended or resumed here, or the node has acted on that.
+func kindOfMark(m *message.Message) string {
+	switch mark, err := message.DecodeMark(m.Body); {
+	case err == nil && !mark.New:
+		return "heed"
+	case err == nil && mark.Resumes():
+		return "resume"
+	}
+	return "suspend"
 }
 
 // kindOfBegin says what begins: an iteration of a block, an element of a bundle, or the work of a call.

@@ -37,6 +37,9 @@ type Options struct {
 	// DirtyLimit is how many entries may have newcomers before links stop accepting;
 	// 50,000 if 0.
 	DirtyLimit int
+	// Migrating is told the format of a store that is brought to another one, before that begins, which may take some
+	// time; nil: nobody is.
+	Migrating func(from, to byte)
 }
 
 // Manager is a node's queue manager. Its methods are safe for concurrent use.

@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"hash/crc32"
+	"slices"
 	"sync/atomic"
 
 	"fmqm/internal/store"
@@ -48,12 +49,15 @@ func (m *marks) maybe(i message.InstanceID) bool {
 // each instance that was ever terminated. Until it has, every instance may have one.
 func (m *Manager) loadMarkers() {
 	m.background.Go(func() {
-		found, err := m.findMarkers()
+		found, suspended, err := m.findMarkers()
 		if err == nil {
 			m.marks.known.Store(true)
 		}
 		if found && err == nil {
 			err = m.endMarked()
+		}
+		if err == nil {
+			err = m.heedMarks(suspended)
 		}
 		if err != nil && !errors.Is(err, read.ErrEnough) {
 			_ = m.read.Judge(err) // it stops the manager, unless that is closed already
@@ -61,24 +65,48 @@ func (m *Manager) loadMarkers() {
 	})
 }
 
-func (m *Manager) findMarkers() (found bool, err error) {
-	err = m.entriesOf(record.ClassMarker, func(_ processtable.ProcessID, e message.Entry) {
-		found = true
+// findMarkers notes the instances that have a marker or marks, and gives those that have marks.
+func (m *Manager) findMarkers() (found bool, suspended []place, err error) {
+	err = m.entriesOf(record.ClassMarker, func(id processtable.ProcessID, e message.Entry, k message.Key) {
+		found = found || k.Kind == message.KindMarker
 		m.marks.add(e.Instance)
+		if p := (place{id, e}); k.Kind == message.KindMark && (len(suspended) == 0 || suspended[len(suspended)-1] != p) {
+			suspended = append(suspended, p)
+		}
 	})
-	return found, err
+	return found, suspended, err
+}
+
+// place is an entry of a process queue.
+type place struct {
+	process processtable.ProcessID
+	entry   message.Entry
+}
+
+// heedMarks delivers once more the marks that nobody here has acted on: the site died right after they
+// were put (N29).
+func (m *Manager) heedMarks(of []place) error {
+	for i := 0; i < len(of) && !m.closing.Load(); i++ {
+		marks, err := m.Queues.Marks(of[i].process, of[i].entry.Instance)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(marks, func(msg message.Message) bool {
+			mark, err := message.DecodeMark(msg.Body)
+			return err == nil && mark.New
+		}) {
+			m.process(of[i].process).Again(&of[i].entry)
+		}
+	}
+	return nil
 }
 
 // endMarked delivers the record of each instance that has a marker once more: its process thread
 // ends it. It has not ended where the site died right after the marker was put; and a browse of
 // the queue finds no instance of which nothing but the record is there.
 func (m *Manager) endMarked() error {
-	type place struct {
-		process processtable.ProcessID
-		entry   message.Entry
-	}
 	var maybe []place
-	err := m.entriesOf(record.ClassRecord, func(id processtable.ProcessID, e message.Entry) {
+	err := m.entriesOf(record.ClassRecord, func(id processtable.ProcessID, e message.Entry, _ message.Key) {
 		if m.marks.maybe(e.Instance) {
 			maybe = append(maybe, place{id, e})
 		}
@@ -93,14 +121,15 @@ func (m *Manager) endMarked() error {
 }
 
 // entriesOf visits the keys of a class of process queues, until the manager is closed.
-func (m *Manager) entriesOf(class byte, visit func(processtable.ProcessID, message.Entry)) error {
+func (m *Manager) entriesOf(class byte, visit func(processtable.ProcessID, message.Entry, message.Key)) error {
 	return m.read.Each(store.ScanOptions{Prefix: []byte{class}, KeysOnly: true}, func(key, _ []byte) error {
 		k := record.KeyReader{Rest: key[1:]}
 		id, e := k.Process(), k.Entry()
+		kind := k.MessageKey(&e)
 		if k.Bad {
 			return record.Damaged(key, record.ErrKey.Error())
 		}
-		visit(id, e)
+		visit(id, e, kind)
 		if m.closing.Load() {
 			return read.ErrEnough
 		}
@@ -114,4 +143,12 @@ func (m *Manager) Marker(id processtable.ProcessID, i message.InstanceID) (*mess
 		return nil, nil
 	}
 	return m.Queues.Marker(id, i)
+}
+
+// Marks gives what suspends and resumes of an instance lie here (N29).
+func (m *Manager) Marks(id processtable.ProcessID, i message.InstanceID) ([]message.Message, error) {
+	if !m.marks.maybe(i) {
+		return nil, nil
+	}
+	return m.Queues.Marks(id, i)
 }

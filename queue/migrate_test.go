@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ import (
 	"fmqm/queue/record"
 )
 
-// This program has one step, which changes no record. These are steps that only tests have, from
+// This program has two steps, which change no record. These are steps that only tests have, from
 // the format before that: the first notes beside each message how long it is, under a class of its own; the
 // second has the notes begin with an N, and drops those of what is short.
 const classNote = 'Z'
@@ -273,7 +274,7 @@ func TestAStoreOfANewerFormat(t *testing.T) {
 // named by verify.
 func TestABackupOfANewerFormat(t *testing.T) {
 	d := goldenStore(t)
-	if err := openOn(d, memory.Options{}, steps); err != nil {
+	if err := openOn(d, memory.Options{}, append(slices.Clone(steps), format.Step{})); err != nil {
 		t.Fatal(err)
 	}
 	engine, err := d.Peek()
@@ -284,7 +285,7 @@ func TestABackupOfANewerFormat(t *testing.T) {
 	if _, err := backup.Write(engine, &b); err != nil {
 		t.Fatal(err)
 	}
-	const want = "the store has format 3, and this program knows up to 2"
+	const want = "the store has format 4, and this program knows up to 3"
 	if _, err := backup.Verify(bytes.NewReader(b.Bytes())); err == nil || !strings.Contains(err.Error(), "this backup is of a newer version of fmqmd: "+want) {
 		t.Errorf("verify: %v", err)
 	}
@@ -301,8 +302,9 @@ func TestABackupOfANewerFormat(t *testing.T) {
 	}
 }
 
-// N17: the step that this program has makes a store one that an older program refuses, since that
-// would leave what waits apart where it is.
+// N17: the steps that this program has make a store one that an older program refuses, since that
+// would leave what waits apart where it is, and not keep the index of instances. They change no record, and add
+// that index.
 func TestThisProgramsFormat(t *testing.T) {
 	d := goldenStore(t)
 	before := recordsOf(t, d)
@@ -310,12 +312,28 @@ func TestThisProgramsFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := recordsOf(t, d)
-	if want := string(record.New(record.KeyFormat, 2)); after[string(record.KeyFormat)] != want {
+	if want := string(record.New(record.KeyFormat, 3)); after[string(record.KeyFormat)] != want {
 		t.Errorf("the format is %x, expected %x", after[string(record.KeyFormat)], want)
 	}
 	before[string(record.KeyFormat)] = after[string(record.KeyFormat)]
+	index := 0
+	for key := range after {
+		if key[0] == record.ClassListed {
+			delete(after, key)
+			index++
+		}
+	}
+	starts := 0
+	for key := range before {
+		if key[0] == record.ClassStart {
+			starts++
+		}
+	}
+	if starts == 0 || index < starts {
+		t.Errorf("the index has %d records of %d instances", index, starts)
+	}
 	sameRecords(t, "but for the format", before, after)
-	const want = "open queues of A: the store has format 2, and this program knows up to 1: use the version of fmqmd that it was opened with last, or a newer one"
+	const want = "open queues of A: the store has format 3, and this program knows up to 1: use the version of fmqmd that it was opened with last, or a newer one"
 	if err := openOn(d, memory.Options{}, nil); err == nil || err.Error() != want {
 		t.Errorf("an older program: %v", err)
 	}

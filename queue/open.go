@@ -50,7 +50,7 @@ func openWith(engine store.Engine, o Options, steps []format.Step) (*Manager, er
 	for _, step := range []func() error{
 		func() error { return m.bind(random, format.Newest(steps)) },
 		m.finishLarge,
-		func() error { return format.Migrate(m.engine, steps) },
+		func() error { return format.Migrate(m.engine, steps, o.Migrating) },
 		m.sweepPadding,
 		m.loadTables, m.loadPending, func() error { return m.lanes.Load(m.engine, &m.state) }, m.loadUsage, m.loadBodies, m.loadRefused, m.loadLossy, m.loadCommits,
 	} {
@@ -84,6 +84,7 @@ func newManager(engine store.Engine, o Options) *Manager {
 	m.preparer.Bound = m.Bound
 	m.engine = read.Guard(engine, m.judge)
 	m.read = read.Records{Reader: m.engine, Damage: m.judge}
+	m.preparer.Standing = m.read.Standing
 	m.background = task.NewGroup(by)
 	m.Queues = browse.New(m.read)
 	m.lanes = lane.New(lane.Config{Records: m.read, Scheduler: by, Background: m.background, Committer: committer{m}})

@@ -157,7 +157,7 @@ func TestForgetLeavesWhatRefusesARepeat(t *testing.T) {
 	if diff := cmp.Diff(want, got); !removed || err != nil || diff != "" {
 		t.Errorf("removed %t, %v: %s", removed, err, diff)
 	}
-	if list, err := h.m.Instances(audit.ListOptions{All: true}); err != nil || len(list) != 1 || list[0].Started.Instance != other {
+	if list, err := h.m.Instances(audit.ListOptions{States: audit.AllStates}); err != nil || len(list) != 1 || list[0].Started.Instance != other {
 		t.Errorf("listed: %+v, %v", list, err)
 	}
 	if n, err := h.m.CountRemoved(); n != 1 || err != nil {

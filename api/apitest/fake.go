@@ -21,8 +21,11 @@ type Backend struct {
 	OnHistory     func(context.Context, api.InstanceID, api.HistoryRequest) (api.HistoryAnswer, error)
 	OnWatch       func(context.Context, api.InstanceID, func(api.HistoryEvent) error) error
 	OnWhy         func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error)
+	OnLogs        func(context.Context, api.InstanceID, api.LogsRequest) (api.LogsAnswer, error)
 	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error)
 	OnTerminate   func(context.Context, api.InstanceID, string) error
+	OnSuspend     func(context.Context, api.InstanceID, api.SuspendRequest) (api.Word, error)
+	OnResume      func(context.Context, api.InstanceID, api.ResumeRequest) (api.Word, error)
 	OnDead        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error)
 	OnDeadMessage func(context.Context, uint64) (api.RefusedMessage, error)
 	OnRetryDead   func(context.Context, uint64) (api.RefusedDecision, error)
@@ -34,7 +37,10 @@ type Backend struct {
 	OnUpload      func(context.Context, api.UploadRequest) (api.UploadAnswer, error)
 }
 
-var _ api.Backend = (*Backend)(nil)
+var (
+	_ api.Backend   = (*Backend)(nil)
+	_ api.LogKeeper = (*Backend)(nil)
+)
 
 func unexpected(method string) error {
 	return api.Errorf(api.CodeFailed, "", "the test did not expect %s", method)
@@ -75,6 +81,13 @@ func (b *Backend) HistoryOf(ctx context.Context, id api.InstanceID, r api.Histor
 	return b.OnHistory(ctx, id, r)
 }
 
+func (b *Backend) Logs(ctx context.Context, id api.InstanceID, r api.LogsRequest) (api.LogsAnswer, error) {
+	if b.OnLogs == nil {
+		return api.LogsAnswer{}, unexpected("Logs")
+	}
+	return b.OnLogs(ctx, id, r)
+}
+
 func (b *Backend) Watch(ctx context.Context, id api.InstanceID, event func(api.HistoryEvent) error) error {
 	if b.OnWatch == nil {
 		return unexpected("Watch")
@@ -94,6 +107,22 @@ func (b *Backend) Retry(ctx context.Context, id api.InstanceID, r api.RetryReque
 		return api.Word{}, unexpected("Retry")
 	}
 	return b.OnRetry(ctx, id, r)
+}
+
+// Suspend calls OnSuspend.
+func (b *Backend) Suspend(ctx context.Context, id api.InstanceID, r api.SuspendRequest) (api.Word, error) {
+	if b.OnSuspend == nil {
+		return api.Word{}, unexpected("Suspend")
+	}
+	return b.OnSuspend(ctx, id, r)
+}
+
+// Resume calls OnResume.
+func (b *Backend) Resume(ctx context.Context, id api.InstanceID, r api.ResumeRequest) (api.Word, error) {
+	if b.OnResume == nil {
+		return api.Word{}, unexpected("Resume")
+	}
+	return b.OnResume(ctx, id, r)
 }
 
 func (b *Backend) Terminate(ctx context.Context, id api.InstanceID, process string) error {

@@ -17,6 +17,8 @@ func TestEveryMemberIsOnThePage(t *testing.T) {
 		"`fmqmd pki request` |":             requestedFiles{},
 		"`fmqmd pki renew` |":               renewedCertificate{},
 		"`fmqmd pki show` |":                shownCertificate{},
+		"`fmqmd staff check` |":             finding{},
+		"`fmqmd staff list`, `show` |":      shownPerson{},
 		"`fmqmd backup`, `fmqmd verify`":    backedUp{},
 		"`fmqmd verify` of a store":         inspect.Report{},
 	} {

@@ -30,7 +30,7 @@ func app() *ucli.App {
 			"work and shows it.",
 		UsageText: "fmqmd demo\nfmqmd run --config /etc/fmqm/fmqmd.yaml",
 		Commands: []*ucli.Command{
-			runCommand(), demoCommand(), checkConfigCommand(), reloadCommand(), pkiCommand(), backupCommand(), restoreCommand(), verifyCommand(), dumpCommand(),
+			runCommand(), demoCommand(), checkConfigCommand(), reloadCommand(), staffCommand(), pkiCommand(), backupCommand(), restoreCommand(), verifyCommand(), dumpCommand(),
 			cli.CompletionCommand("fmqmd"), cli.ManCommand("fmqmd"),
 		},
 	}

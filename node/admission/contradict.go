@@ -3,6 +3,7 @@ package admission
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"fmqm/message"
 	"fmqm/processtable"
@@ -54,7 +55,7 @@ func (t *taking) take(m message.Message, encoded []byte) (put bool, err error) {
 // A repeat says nothing else: it is not put either, so what has come keeps its place in the order of
 // arrival (N11).
 func (t *taking) contradicts(m *message.Message) (reason string, repeat bool, err error) {
-	if m.Kind != message.KindConnector && m.Kind != message.KindMarker && m.Kind != message.KindWord {
+	if m.Kind != message.KindConnector && !m.Kind.OfInstance() && m.Kind != message.KindWord {
 		return "", false, nil
 	}
 	k := arrivalOf(m)
@@ -62,8 +63,12 @@ func (t *taking) contradicts(m *message.Message) (reason string, repeat bool, er
 	if err != nil {
 		return "", false, err
 	}
-	if m.Kind == message.KindMarker {
+	switch m.Kind {
+	case message.KindMarker:
 		return t.marked(k, m, put)
+	case message.KindMark: // the first with an identifier counts; a node that was restored sends what it has sent
+		return t.markAgain(k, put)
+	default:
 	}
 	first, err := t.Queue.Message(k.process, k.entry, k.key)
 	if err != nil {
@@ -83,6 +88,15 @@ func (t *taking) contradicts(m *message.Message) (reason string, repeat bool, er
 		return fmt.Sprintf("a word with its identifier lies here for %s, and says something else: the earlier one counts", m.Activity), false, nil
 	}
 	return fmt.Sprintf("it contradicts an earlier message from %s for %s, and the earlier one counts", m.Source, m.Activity), false, nil
+}
+
+// markAgain is contradicts of a mark.
+func (t *taking) markAgain(k arrival, put *message.Message) (reason string, repeat bool, err error) {
+	if put != nil {
+		return "", true, nil
+	}
+	there, err := t.Queue.Marks(k.process, k.entry.Instance)
+	return "", slices.ContainsFunc(there, func(m message.Message) bool { return m.Key() == k.key }), err
 }
 
 // marked is contradicts of a marker, beside the one that the transaction puts, if it does. Each counts for

@@ -22,7 +22,7 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return fmt.Sprintf("it came in lane %d and belongs in lane %d", lane, h.Lane)
 	case h.Clock > message.MaxClock:
 		return fmt.Sprintf("its logical clock is %d: no instance comes beyond %d", h.Clock, uint64(message.MaxClock))
-	case h.Number != 0 && h.Kind != message.KindDue && h.Kind != message.KindWord && h.Kind != message.KindAnswer &&
+	case h.Number != 0 && h.Kind != message.KindDue && h.Kind != message.KindWord && h.Kind != message.KindAnswer && h.Kind != message.KindMark &&
 		(h.Kind != message.KindReturn || h.Source != h.Activity): // of a call, whose work says its node (N20)
 		return fmt.Sprintf("it has the number %d, and a message of this kind is the only one from its source", h.Number)
 	}
@@ -38,7 +38,7 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return impossibleConnector(self, h)
 	case message.KindNotice:
 		return impossibleNotice(self, h)
-	case message.KindMarker:
+	case message.KindMarker, message.KindMark:
 		return impossibleMarker(h)
 	case message.KindWord, message.KindAnswer:
 		return impossibleWord(h)

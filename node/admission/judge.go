@@ -23,6 +23,8 @@ func (a *Admission) refuses(peer processtable.NodeID, p behaviour.Process, m *me
 		return a.strayNotice(m)
 	case message.KindMarker:
 		return a.usurped(peer, m)
+	case message.KindMark:
+		return a.strayMark(peer, m)
 	default:
 		return "", nil
 	}
@@ -80,6 +82,31 @@ func (a *Admission) usurped(peer processtable.NodeID, m *message.Message) (strin
 		return fmt.Sprintf("it says that its instance was started at %s, but %s did not start it", a.Self, a.Self), nil
 	}
 	return "", nil
+}
+
+// marksLimit is how many marks of one instance lie here at most.
+const marksLimit = 1000
+
+// strayMark says why a mark that a peer has brought is not taken, or nothing: only the node suspends an instance
+// where that was started, and it says so for this one alone (N29).
+func (a *Admission) strayMark(peer processtable.NodeID, m *message.Message) (string, error) {
+	mark, err := message.MarkOf(m)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("it suspends or resumes, and cannot be read: %v", err), nil
+	case peer != m.Origin || m.Origin == a.Self:
+		return fmt.Sprintf("%s suspends or resumes an instance that was started at %s: that is for %s to say", peer, m.Origin, m.Origin), nil
+	case !mark.New || mark.Spread:
+		return "it says that it was acted on here, or is for others", nil
+	}
+	if known, err := a.startedAt(m); err != nil || known != "" && known != m.Origin {
+		return fmt.Sprintf("it says that its instance was started at %s, but it was started at %s", m.Origin, known), err
+	}
+	there, err := a.Queue.Marks(m.Queue.Process, m.Instance)
+	if err == nil && len(there) >= marksLimit {
+		return fmt.Sprintf("its instance was suspended and resumed %d times: no more is taken", marksLimit/2), nil
+	}
+	return "", err
 }
 
 // otherMarker says why a marker is not put in the place of one that names another origin, or

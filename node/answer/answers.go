@@ -8,6 +8,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/message"
+	"fmqm/node/logs"
 	"fmqm/node/question"
 	"fmqm/node/report"
 	"fmqm/processtable"
@@ -27,6 +28,8 @@ type Options struct {
 	Site      Site
 	Queue     *queue.Manager
 	Scheduler task.Scheduler
+	// Logs finds what is kept here of what programs have written, and whether there is more.
+	Logs func(logs.Query) ([]logs.Attempt, bool)
 }
 
 // Site is the node that answers. Its methods read nothing and wait for nothing, but for Query.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"fmqm/api"
-	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/node/question"
 	"fmqm/node/report"
@@ -105,16 +104,6 @@ func (a *Answers) inChild(id processtable.ProcessID, instance message.InstanceID
 // begins says whether an activity begins instances of other processes at this node.
 func begins(t *processtable.Table) bool {
 	return slices.ContainsFunc(t.Activities, func(a *processtable.Activity) bool { return a.Kind == processtable.KindProcess })
-}
-
-// noticedIn gives the process that the messages are of by which a list finds what it asks for: where what is in error may
-// be in an instance that one of that process has begun, all.
-func (a *Answers) noticedIn(q *ListQuestion) processtable.ProcessID {
-	of, _ := q.process()
-	if q.asksErrors() && slices.ContainsFunc(a.Site.Processes(), func(p behaviour.Process) bool { return q.of(p.Table().Process) && begins(p.Table()) }) {
-		return processtable.ProcessID{}
-	}
-	return of
 }
 
 // tellsOf says whether a peer, or this node itself, is told of instances of a process.

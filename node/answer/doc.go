@@ -9,6 +9,7 @@
 //	facts.go     what this node knows of an instance; what a peer is told of it
 //	gather.go    asks the nodes of an instance for what they know
 //	status.go    status, history, why it waits
+//	logs.go      what programs have written
 //	watch.go     waits for the end of an instance; tells of each event as it comes
 //	listing.go   the instances that were started here; what a peer is told of them
 //	unstarted.go what waits here for a start that is not known

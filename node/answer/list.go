@@ -22,8 +22,14 @@ import (
 
 // questionOf reads what somebody asks.
 func questionOf(r api.ListRequest) (q ListQuestion, err error) {
-	q = ListQuestion{All: r.All, State: r.State, Process: r.Process, InError: r.InError, Since: r.Since, Limit: r.Limit, Parent: r.Parent, after: r.After}
-	if r.Next != "" {
+	q = ListQuestion{
+		All: r.All, State: r.State, Process: r.Process, InError: r.InError, Since: r.Since, Limit: r.Limit, Parent: r.Parent,
+		Sought: Sought{
+			States: r.States, Until: r.Until, Oldest: r.Oldest, Activity: processtable.ActivityID(r.Activity), By: r.StartedBy,
+			Where: r.Where, WaitingOn: processtable.NodeID(r.WaitingOn), Count: r.Count,
+		},
+	}
+	if r.Next != "" && !r.Count {
 		if q.Below, err = parsePlace(r.Next); err != nil {
 			return q, api.Errorf(api.CodeUsage, "send `next` of the page before as it was", "next=%s does not name a place in a list", r.Next)
 		}
@@ -31,11 +37,32 @@ func questionOf(r api.ListRequest) (q ListQuestion, err error) {
 	if _, err := q.process(); err != nil {
 		return q, api.Errorf(api.CodeUsage, "write NAME@VERSION, or NAME for every version", "list: %v", err)
 	}
-	if q.State == api.InstanceUnknown && (q.InError || !q.Since.IsZero() || q.after != (message.InstanceID{}) || q.Parent != (message.InstanceID{})) {
-		return q, api.Errorf(api.CodeUsage, "leave out `since`, `in_error`, `parent` and `after`: `process`, `limit` and `next` narrow it",
+	if q.State == api.InstanceUnknown && (q.InError || !q.Since.IsZero() || r.After != (message.InstanceID{}) || q.Parent != (message.InstanceID{}) || !q.plain()) {
+		return q, api.Errorf(api.CodeUsage, "leave out what asks for more: `process`, `limit` and `next` narrow it",
 			"state=unknown: what waits for no start has neither a time nor an error, nor a parent")
 	}
+	if q.Where != "" && q.Process == "" {
+		return q, api.Errorf(api.CodeUsage, "add `process`", "where is a condition over the input of a process, and none is named")
+	}
 	return q, nil
+}
+
+// placeAfter is where an instance stands that a list is to go on behind, wherever it was started.
+func (a *Answers) placeAfter(ctx context.Context, i message.InstanceID) (audit.Place, error) {
+	started, _, known, err := a.Queue.Instance(i)
+	if err != nil || known {
+		return audit.Place{Started: started.Time, Instance: i}, err
+	}
+	g, err := a.Gather(ctx, i, "")
+	if err != nil {
+		return audit.Place{}, err
+	}
+	at := g.Status().Started
+	if at.IsZero() {
+		return audit.Place{}, api.Errorf(api.CodeUnreachable, "ask again when the site where it was started is back",
+			"after %s: nobody who answers knows when it was started", i)
+	}
+	return audit.Place{Started: at, Instance: i}, nil
 }
 
 func placeText(p audit.Place) string {
@@ -60,12 +87,20 @@ func (a *Answers) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, 
 	if err != nil {
 		return api.ListAnswer{}, err
 	}
+	if r.After != (message.InstanceID{}) {
+		if q.Below, err = a.placeAfter(ctx, r.After); err != nil {
+			return api.ListAnswer{}, err
+		}
+	}
+	if q.Count {
+		return a.count(ctx, q, r)
+	}
 	var sites []processtable.NodeID
 	if r.Everywhere {
 		sites = a.startSites(q)
 	}
 	reports := task.NewAnswer[[]question.Reply[ListReport]](a.Scheduler)
-	a.Scheduler.Go(func() { reports.Give(question.All[ListReport](ctx, a.Scheduler, a.Site, sites, AskList, q)) })
+	a.Scheduler.Go(func() { reports.Give(question.All[ListReport](ctx, a.Scheduler, a.Site, sites, q.kind(), q)) })
 	caller := api.CallerOf(ctx)
 	sees := func(id processtable.ProcessID) bool { return caller.Sees(id.String()) }
 	own, err := a.listHere(ctx, q, sees)
@@ -112,7 +147,7 @@ func (a *Answers) believedList(node processtable.NodeID, q ListQuestion, r ListR
 	r.More = r.More && q.below(r.Next)
 	r.Instances = slices.DeleteFunc(r.Instances, func(i api.Instance) bool {
 		id, err := processtable.ParseProcessID(i.Process)
-		if err != nil || !q.of(id) || !q.below(placeOf(i)) || i.Started.Before(q.Since) || q.State != "" && i.State != q.State || !q.begunBy(i.Parent) {
+		if err != nil || !q.of(id) || !q.below(placeOf(i)) || i.Started.Before(q.Since) || !q.Until.IsZero() && !i.Started.Before(q.Until) || !q.wants(i.State) || !q.begunBy(i.Parent) {
 			return true
 		}
 		if i.State == api.InstanceUnknown && a.startedHere(id, i.Instance) {
@@ -152,19 +187,24 @@ type merging struct {
 
 func (l *merging) add(r ListReport) {
 	l.all = append(l.all, r.Instances...)
-	if r.More && (!l.more || r.Next.Compare(l.down) < 0) {
+	for _, u := range r.Unreachable {
+		if !slices.ContainsFunc(l.unreachable, func(known api.Unreachable) bool { return known.Node == u.Node }) {
+			l.unreachable = append(l.unreachable, u)
+		}
+	}
+	if r.More && (!l.more || l.question.compare(r.Next, l.down) < 0) {
 		l.more, l.down = true, r.Next
 	}
 }
 
 func (l *merging) answer() api.ListAnswer {
-	slices.SortStableFunc(l.all, func(x, y api.Instance) int { return placeOf(x).Compare(placeOf(y)) })
+	slices.SortStableFunc(l.all, func(x, y api.Instance) int { return l.question.compare(placeOf(x), placeOf(y)) })
 	l.all = slices.CompactFunc(l.all, func(x, y api.Instance) bool {
 		return x.Instance == y.Instance && l.question.State != api.InstanceUnknown // then there may be one of each process
 	})
 	whole := len(l.all)
 	if l.more {
-		l.all = slices.DeleteFunc(l.all, func(i api.Instance) bool { return placeOf(i).Compare(l.down) > 0 })
+		l.all = slices.DeleteFunc(l.all, func(i api.Instance) bool { return l.question.compare(placeOf(i), l.down) > 0 })
 	}
 	if n := l.question.Limit; len(l.all) > n {
 		for n < len(l.all) && placeOf(l.all[n]).Compare(placeOf(l.all[n-1])) == 0 { // the next page begins below

@@ -17,12 +17,17 @@ import (
 	"fmqm/queue/record"
 )
 
-// AskList is the kind of question that ListTo answers.
-const AskList = "list"
+// AskList and AskFind are the kinds of question that ListTo answers. A site of before knows only the first, and
+// would pass over what it does not know of a question: so one that has more goes by the second, which it refuses.
+const (
+	AskList = "list"
+	AskFind = "find"
+)
 
 // Bounds of one answer of a list: it says how far it has come, and the next goes on there.
 const (
 	listLooks   = 10_000                  // instances that it reads
+	listAhead   = 256                     // places that are read at once, where not each is one that is asked for
 	listTime    = 1200 * time.Millisecond // before it asks nobody any more; who asked waits for question.Timeout
 	listBytes   = 1 << 20                 // of what it tells, roughly
 	listAsking  = 8                       // instances of which it asks the nodes at once
@@ -42,7 +47,7 @@ type ListQuestion struct {
 	Below   audit.Place        `json:"below,omitzero"`  // only what stands below; the zero one: all
 	Limit   int                `json:"limit"`
 
-	after message.InstanceID // instead of Below
+	Sought // what a site of before does not know
 }
 
 // ListReport is its answer. More: there may be others, below Next.
@@ -50,6 +55,9 @@ type ListReport struct {
 	Instances []api.Instance `json:"instances"`
 	More      bool           `json:"more,omitempty"`
 	Next      audit.Place    `json:"next,omitzero"`
+
+	Count       *api.ListCount    `json:"count,omitempty"`       // where they are to be counted, instead of Instances
+	Unreachable []api.Unreachable `json:"unreachable,omitempty"` // sites that had to be asked about them, and did not answer
 }
 
 func (q *ListQuestion) process() (processtable.ProcessID, error) {
@@ -59,22 +67,72 @@ func (q *ListQuestion) process() (processtable.ProcessID, error) {
 	return processtable.ParseProcessID(q.Process)
 }
 
+// states gives those that are asked for; none: all.
+func (q *ListQuestion) states() []api.InstanceState {
+	if q.State != "" {
+		return []api.InstanceState{q.State}
+	}
+	return q.States
+}
+
+// wants says whether a state is asked for.
+func (q *ListQuestion) wants(s api.InstanceState) bool {
+	return len(q.states()) == 0 || slices.Contains(q.states(), s)
+}
+
+func hasEnded(s api.InstanceState) bool {
+	return s == api.InstanceFinished || s == api.InstanceTerminated
+}
+
 // ended: what is asked for has ended, or may have.
 func (q *ListQuestion) ended() bool {
-	return !q.InError && (q.All || q.asksEnded())
+	return !q.InError && (q.All || slices.ContainsFunc(q.states(), hasEnded))
 }
 
 // asksEnded: only what has ended is asked for.
 func (q *ListQuestion) asksEnded() bool {
-	return q.State == api.InstanceFinished || q.State == api.InstanceTerminated
+	running := func(s api.InstanceState) bool { return !hasEnded(s) }
+	return len(q.states()) > 0 && !slices.ContainsFunc(q.states(), running)
 }
 
 // asksErrors: only what an activity is in error in is asked for.
-func (q *ListQuestion) asksErrors() bool { return q.InError || q.State == api.InstanceInError }
+func (q *ListQuestion) asksErrors() bool {
+	other := func(s api.InstanceState) bool { return s != api.InstanceInError }
+	return q.InError || len(q.states()) > 0 && !slices.ContainsFunc(q.states(), other)
+}
+
+// indexed gives where in the index that is which is asked for.
+func (q *ListQuestion) indexed() (s audit.States) {
+	if len(q.states()) == 0 {
+		if q.All && !q.InError {
+			return audit.AllStates
+		}
+		return audit.Running
+	}
+	for _, state := range q.states() {
+		switch state {
+		case api.InstanceFinished:
+			s |= audit.Finished
+		case api.InstanceTerminated:
+			s |= audit.Stopped
+		default:
+			s |= audit.Running
+		}
+	}
+	return s
+}
+
+// compare is negative where a place stands above another one in the list that is asked for.
+func (q *ListQuestion) compare(x, y audit.Place) int {
+	if q.Oldest {
+		x, y = y, x
+	}
+	return x.Compare(y)
+}
 
 // below says whether a place is one of those that are asked for.
 func (q *ListQuestion) below(p audit.Place) bool {
-	return q.Below == (audit.Place{}) || q.Below.Compare(p) < 0
+	return q.Below == (audit.Place{}) || q.compare(q.Below, p) < 0
 }
 
 // of says whether a process is asked for.
@@ -105,54 +163,109 @@ func (a *Answers) listHere(ctx context.Context, q ListQuestion, shows func(proce
 	}
 	ctx, cancel := a.Scheduler.WithTimeout(ctx, listTime)
 	defer cancel()
-	if q.State == api.InstanceUnknown {
+	switch {
+	case q.State == api.InstanceUnknown:
 		return a.listUnstarted(ctx, q, of, shows)
+	case q.Count && q.countsByIndex():
+		return a.countHere(ctx, &q, of, shows)
+	case q.Count:
+		q.Limit = api.MaxPage
 	}
-	places, err := a.Queue.Places(audit.ListOptions{
-		All: q.ended(), Process: a.noticedIn(&q), InError: q.asksErrors(),
-		Since: q.Since, Before: q.after, Below: q.Below, Limit: listLooks,
-	})
-	if err != nil {
+	p := page{a: a, q: q, of: of, shows: shows, r: ListReport{Instances: []api.Instance{}}}
+	if err := p.run(ctx); err != nil {
 		return ListReport{}, err
 	}
-	r := ListReport{Instances: []api.Instance{}, More: len(places) == listLooks}
-	for size := 0; len(places) > 0; {
+	if q.Count {
+		p.r.Count, p.r.Instances = countOf(p.r.Instances), nil
+	}
+	return p.r, nil
+}
+
+// page is one that is being made.
+type page struct {
+	a      *Answers
+	q      ListQuestion
+	of     processtable.ProcessID
+	shows  func(processtable.ProcessID) bool
+	r      ListReport
+	size   int // of what is in r, in bytes, roughly
+	filter filter
+}
+
+// run reads places of the index until the page is full, or has cost what it may.
+func (p *page) run(ctx context.Context) error {
+	if err := p.open(ctx); err != nil {
+		return err
+	}
+	o := p.q.options(p.of, p.shows)
+	o.InError = p.q.asksErrors()
+	for looked := 0; ; {
+		o.Limit = min(p.ahead(), listLooks-looked)
+		places, err := p.places(o)
+		if err != nil {
+			return err
+		}
+		if full, err := p.add(ctx, places); full || err != nil {
+			return err
+		}
+		if len(places) < o.Limit {
+			p.r.Next = audit.Place{}
+			return nil
+		}
+		o.Below = places[len(places)-1]
+		if looked += len(places); looked >= listLooks {
+			p.r.More, p.r.Next = true, o.Below
+			return nil
+		}
+	}
+}
+
+// ahead is how many places are read at once: one more than are wanted says whether there are more.
+func (p *page) ahead() int {
+	if p.q.reads() {
+		return max(p.q.Limit+1, listAhead)
+	}
+	return p.q.Limit + 1
+}
+
+// add adds what is asked for of the instances at some places, and says whether the page has ended with them.
+func (p *page) add(ctx context.Context, places []audit.Place) (full bool, err error) {
+	r, q := &p.r, &p.q
+	for len(places) > 0 {
 		if len(r.Instances) == q.Limit || ctx.Err() != nil && r.Next != (audit.Place{}) {
 			r.More = true
-			return r, nil
+			return true, nil
 		}
-		batch, rest, at, err := a.readInstances(q, places, q.Limit-len(r.Instances), shows)
+		batch, rest, at, err := p.read(ctx, places, q.Limit-len(r.Instances))
 		if err != nil {
-			return ListReport{}, err
+			return false, err
 		}
-		known := a.listInError(ctx, batch, r.Next == (audit.Place{}))
-		if q.State == "" {
+		known := p.a.listInError(ctx, batch, r.Next == (audit.Place{}))
+		if len(q.states()) == 0 {
 			known = len(batch) // those of which the nodes could not be asked stay running
 		}
-		for _, i := range batch[:known] {
-			if size >= listBytes {
+		waits := p.filter.waiting(ctx, p, batch[:known])
+		for n, i := range batch[:known] {
+			if p.size >= listBytes {
 				r.More = true
-				return r, nil
+				return true, nil
 			}
 			r.Next = placeOf(i)
 			if i.Errors = shownErrors(i.Errors); !q.InError {
 				i.Errors = nil
 			}
-			if (q.State == "" || i.State == q.State) && (!q.InError || i.InError > 0) {
+			if q.wants(i.State) && (!q.InError || i.InError > 0) && waits[n] {
 				r.Instances = append(r.Instances, i)
-				size += sizeOf(i)
+				p.size += sizeOf(i)
 			}
 		}
 		if known < len(batch) {
 			r.More = true
-			return r, nil
+			return true, nil
 		}
 		r.Next, places = at, rest
 	}
-	if !r.More {
-		r.Next = audit.Place{}
-	}
-	return r, nil
+	return false, nil
 }
 
 // placeOf is where an instance stands; of one of which no start is known, behind all others.
@@ -172,11 +285,12 @@ func sizeOf(i api.Instance) int {
 	return size
 }
 
-// readInstances reads up to limit instances of those that stand at places, as the store
+// read reads up to limit instances of those that stand at places, as the store
 // here knows them, and gives the places that it has not come to, and where it is: one that
-// is not shown is not named, but the moment of its start.
-func (a *Answers) readInstances(q ListQuestion, places []audit.Place, limit int, shows func(processtable.ProcessID) bool) (found []api.Instance, rest []audit.Place, at audit.Place, err error) {
-	for len(places) > 0 && len(found) < limit {
+// is not shown is not named, but the moment of its start. It ends with ctx, but not before the first.
+func (p *page) read(ctx context.Context, places []audit.Place, limit int) (found []api.Instance, rest []audit.Place, at audit.Place, err error) {
+	a, q := p.a, &p.q
+	for first := true; len(places) > 0 && len(found) < limit && (first || ctx.Err() == nil); first = false {
 		at = places[0]
 		started, ended, known, err := a.Queue.Instance(at.Instance)
 		if err != nil {
@@ -186,10 +300,12 @@ func (a *Answers) readInstances(q ListQuestion, places []audit.Place, limit int,
 		switch {
 		case !known:
 			continue
-		case !shows(started.Process):
-			at.Instance = uuid.Max
+		case !p.shows(started.Process):
+			if at.Instance = uuid.Max; q.Oldest {
+				at.Instance = uuid.Nil
+			}
 			continue
-		case ended != nil && !q.ended(), !q.of(started.Process), !q.begunBy(report.ParentOf(&started)):
+		case ended != nil && !q.ended(), !q.of(started.Process), !q.begunBy(report.ParentOf(&started)), !p.filter.fits(&started):
 			continue
 		}
 		i, err := a.listed(started, ended)
@@ -200,7 +316,7 @@ func (a *Answers) readInstances(q ListQuestion, places []audit.Place, limit int,
 			return nil, nil, at, err
 		}
 		asked := i.State == api.InstanceRunning && i.InError > 0 // its state is for its nodes to tell
-		if q.InError && i.InError == 0 || q.State != "" && i.State != q.State && !asked {
+		if q.InError && i.InError == 0 || !q.wants(i.State) && !asked {
 			continue
 		}
 		found = append(found, i)

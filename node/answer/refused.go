@@ -110,6 +110,12 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 			shown["by"] = marker.By
 		}
 		return json.Marshal(shown)
+	case message.KindMark:
+		mark, err := message.DecodeMark(m.Body)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(map[string]any{"id": mark.ID, "by": mark.By, "reason": mark.Reason, "time": mark.Time, "resumes": mark.Resumes()})
 	case message.KindConnector:
 		return a.values(m)
 	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk,

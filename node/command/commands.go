@@ -30,10 +30,11 @@ type Commands struct {
 	// their own.
 	ReadsWords func(peer processtable.NodeID) bool
 
-	remote  atomic.Pointer[trust.Operators]
-	waiting waiting
-	putting putting
-	owed    owed
+	remote     atomic.Pointer[trust.Operators]
+	waiting    waiting
+	putting    putting
+	suspending putting // by instance: two at once do not suspend, or lift, twice
+	owed       owed
 }
 
 // Options make Commands. All but Remote and Random are to be set.

@@ -9,6 +9,7 @@
 //	take.go       words and answers that links bring
 //	end.go        an instance's end, told to a node by the marker of its origin
 //	terminate.go  an operator ends an instance
+//	suspend.go    an operator suspends an instance, or an activity of it, and lets it go on
 //	refused.go    an operator decides about refused messages
 //
 // # Words

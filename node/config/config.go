@@ -59,6 +59,7 @@ type Config struct {
 	Programs        map[processtable.ProgramID]program.Spec
 	Limits          Limits
 	Audit           Audit
+	Logs            Logs
 	NoSchedules     bool // nothing is started by a schedule here
 	Events          Events
 	Staff           *Staff // nil: nobody works here
@@ -221,6 +222,7 @@ func Load(path string, env func(string) string, flags Overrides) (*Config, error
 			Container: container.MaxEncoded, Table: processtable.MaxEncoded,
 			Transmission: DefaultTransmission, Peer: DefaultPeer, Free: DefaultFree, Stop: DefaultStop, Reserve: DefaultReserve,
 		},
+		Logs: Logs{Bytes: DefaultLogs, Age: DefaultLogAge, Attempt: DefaultLogAttempt},
 	}
 	if definition(text) {
 		r.add(nil, "this is a process definition, not the configuration of a node", "check it with `fmqm-define check`, and name the node's configuration here")

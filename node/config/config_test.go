@@ -45,9 +45,10 @@ programs:
   script: {exec: [./script.sh], confine: false}
   other: {exec: [other], user: worker, tasks: 64, confine: true}
   tool: {exec: [tool], env: {A: b}, secrets: {TOKEN: token, "KEY": /etc/key}}
-  notify: {http: "https://hooks.example.org/notify", timeout: 10s, headers: {X-Site: "north", Accept: ""}, secrets: {Authorization: /etc/bearer}}
+  notify: {http: "https://hooks.example.org/notify", timeout: 10s, headers: {X-Site: "north", Accept: ""}, secrets: {Authorization: /etc/bearer}, redact: [X-Site, Authorization]}
   pass: {builtin: echo}
 limits: {container: 512KiB, table: 4 MiB, transmission: 2GiB, peer: 512MiB, free: 1GiB, stop: 512MiB, reserve: 128MiB}
+logs: {bytes: 1GiB, age: 90d, attempt: 128KiB}
 audit: {age: 90d, bytes: 10 GiB}
 remote_operators:
   - {site: B, operators: [alice, ops-*, "user:root"]}
@@ -80,13 +81,14 @@ remote_operators:
 			},
 			"notify": {
 				Kind: program.KindHTTP, URL: "https://hooks.example.org/notify", Timeout: 10 * time.Second, Concurrency: 16,
-				Headers: map[string]string{"X-Site": "north", "Accept": ""}, Secrets: map[string]string{"Authorization": "/etc/bearer"},
+				Headers: map[string]string{"X-Site": "north", "Accept": ""}, Secrets: map[string]string{"Authorization": "/etc/bearer"}, Redact: []string{"X-Site"},
 			},
 			"pass": {Kind: program.KindBuiltin, Builtin: "echo", Concurrency: 256},
 		},
 		Limits: config.Limits{
 			Container: 512 << 10, Table: 4 << 20, Transmission: 2 << 30, Peer: 512 << 20, Free: 1 << 30, Stop: 512 << 20, Reserve: 128 << 20,
 		},
+		Logs:            config.Logs{Bytes: 1 << 30, Age: 90 * 24 * time.Hour, Attempt: 128 << 10},
 		Audit:           config.Audit{Age: 90 * 24 * time.Hour, Bytes: 10 << 30},
 		RemoteOperators: []config.RemoteOperator{{Site: "B", Operators: []string{"alice", "ops-*", "user:root"}}, {Site: "branch-*"}},
 	}
@@ -112,6 +114,7 @@ func TestDefaults(t *testing.T) {
 		Limits: config.Limits{
 			Container: 1 << 20, Table: 8 << 20, Transmission: 1 << 30, Peer: config.DefaultPeer, Free: 256 << 20, Stop: 128 << 20, Reserve: 64 << 20,
 		},
+		Logs: config.Logs{Bytes: 64 << 20, Age: 30 * 24 * time.Hour, Attempt: 64 << 10},
 	}
 	if d := cmp.Diff(want, c); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -170,7 +173,7 @@ func TestMistakes(t *testing.T) {
 		{"no value", "node:\n", []string{":1:6: there is no value: write a text, or remove the key"}},
 		{"no single value", node + "data: [x]\n", []string{":2:7: this is not a single value: write a text"}},
 		{"unknown key", node + "dada: x\n", []string{`:2:1: unknown key "dada": did you mean data?`}},
-		{"unknown key, none near", node + "xyzzyx: x\n", []string{`:2:1: unknown key "xyzzyx": remove it or correct it; the file has accept, audit, data, definers, events, identity, insecure, limits, links, listen, network, node, old_signatures, operators, programs, remote_operators, rights, schedules, socket, staff, store`}},
+		{"unknown key, none near", node + "xyzzyx: x\n", []string{`:2:1: unknown key "xyzzyx": remove it or correct it; the file has accept, audit, data, definers, events, identity, insecure, limits, links, listen, logs, network, node, old_signatures, operators, programs, remote_operators, rights, schedules, socket, staff, store`}},
 		{"twice", node + "data: x\nnode: B\n", []string{":3:1: node occurs twice; the first is in line 1: remove one of the two"}},
 		{"alias", "node: &n A\n", []string{":1:7: anchors, aliases and merge keys are not part of the configuration"}},
 		{"alias of a section", node + "limits: &x {}\n", []string{":2:9: anchors, aliases and merge keys"}},
@@ -205,7 +208,7 @@ func TestMistakes(t *testing.T) {
 		{"program's name", node + "programs: {a b: {builtin: echo}}\n", []string{`:2:12: "a b" cannot name a program`}},
 		{"program without a kind", node + "programs: {p: {timeout: 1s}}\n", []string{":2:12: program p does not say what runs: write one of exec: [PROGRAM, ARGUMENT...], http: URL, builtin: NAME"}},
 		{"program of two kinds", node + "programs: {p: {builtin: echo, exec: [x]}}\n", []string{":2:31: program p says twice what runs"}},
-		{"program's key", node + "programs: {p: {builtin: echo, time: 1s}}\n", []string{`:2:31: unknown key "time": remove it or correct it; a program has builtin, ca, certificate, concurrency, confine, dir, env, exec, headers, http, key, secrets, tasks, timeout, user`}},
+		{"program's key", node + "programs: {p: {builtin: echo, time: 1s}}\n", []string{`:2:31: unknown key "time": remove it or correct it; a program has builtin, ca, certificate, concurrency, confine, dir, env, exec, headers, http, key, redact, secrets, tasks, timeout, user`}},
 		{"program is a word", node + "programs: {p: echo}\n", []string{":2:15: a program is not a mapping"}},
 		{"exec is a word", node + "programs: {p: {exec: ls -l}}\n", []string{":2:22: exec is not a list: write a list of the program and its arguments", "there is no shell"}},
 		{"exec is empty", node + "programs: {p: {exec: []}}\n", []string{":2:22: exec is not a list"}},
@@ -272,6 +275,10 @@ func TestMistakes(t *testing.T) {
 		{"mark too low", node + "limits: {stop: 10MiB}\n", []string{":2:16: 10MiB is out of range: write a size from 96MiB to"}},
 		{"marks the wrong way round", node + "limits: {free: 100MiB}\n", []string{":2:9: work would stop (stop: 128MiB) before it is slowed down (free: 100MiB): write a `free` above `stop`"}},
 		{"marks that are equal may be", node + "limits: {free: 128MiB, stop: 128MiB, reserve: 1XB}\n", []string{":2:47: \"1XB\" is not a size"}},
+		{"logs that find no room", node + "logs: {bytes: 1MiB, attempt: 256KiB}\n", []string{":2:7: few attempts of 256KiB find room in 1MiB: write `bytes` of at least 2MiB, or a smaller `attempt`"}},
+		{"logs too small", node + "logs: {bytes: 64KiB}\n", []string{":2:15: 64KiB is out of range: write a size from 1MiB to"}},
+		{"logs of an attempt too large", node + "logs: {attempt: 1MiB}\n", []string{":2:17: 1MiB is out of range: write a size from 4KiB to 256KiB"}},
+		{"logs that are too young", node + "logs: {age: 1h}\n", []string{":2:13: 1h is out of range: write an age from 1d to"}},
 		{"limit overflows", node + "limits: {table: 99999999999999GiB}\n", []string{":2:17: \"99999999999999GiB\" is not a size"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func (r *reader) program(k, n *yaml.Node) (program.Spec, bool) {
 			read(v)
 		}
 	}
-	var secrets *yaml.Node
+	var secrets, redact *yaml.Node
 	before := len(r.problems)
 	r.mapping(n, "a program", map[string]func(k, v *yaml.Node){
 		"exec": func(k, v *yaml.Node) {
@@ -64,6 +64,7 @@ func (r *reader) program(k, n *yaml.Node) (program.Spec, bool) {
 			r.count(v, "concurrency", "how many invocations may run at once", maxConcurrency, &s.Concurrency)
 		},
 		"secrets": func(_, v *yaml.Node) { secrets = v },
+		"redact":  func(_, v *yaml.Node) { redact = v },
 		"env":     only(program.KindExec, func(v *yaml.Node) { s.Env = r.environment(v) }),
 		"dir": only(program.KindExec, func(v *yaml.Node) {
 			if dir, ok := r.text(v); ok {
@@ -83,6 +84,9 @@ func (r *reader) program(k, n *yaml.Node) (program.Spec, bool) {
 	r.kind(k, s.Kind, kinds, own, before)
 	if secrets != nil {
 		r.secrets(secrets, &s)
+	}
+	if redact != nil {
+		r.redact(redact, &s)
 	}
 	if s.Kind == program.KindHTTP && len(r.problems) == before {
 		r.service(k, &s)

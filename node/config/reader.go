@@ -76,6 +76,7 @@ func (r *reader) document(text []byte, c *Config, s settings) {
 		"programs": func(_, v *yaml.Node) { r.programs(v, c) },
 		"limits":   func(_, v *yaml.Node) { r.limits(v, c) },
 		"audit":    func(_, v *yaml.Node) { r.audit(v, c) },
+		"logs":     func(_, v *yaml.Node) { r.logs(v, c) },
 		"insecure": func(_, v *yaml.Node) { r.bool(v, &c.Insecure) },
 		"identity": func(k, v *yaml.Node) { r.identity(k, v, c) },
 		"definers": func(_, v *yaml.Node) { r.definers(v, c) },

@@ -26,7 +26,7 @@ func (t *Thread) invoke(e thread.Invoke) {
 		return
 	}
 	ctx, cancel := t.of.Scheduler.WithCancel(t.of.Running)
-	run := &invocation{token: e.Token, entry: e.Entry, behaviour: e.Behaviour, call: e.Call, started: t.now, end: cancel}
+	run := &invocation{token: e.Token, entry: e.Entry, behaviour: e.Behaviour, call: e.Call, started: t.now, end: cancel, said: stderrTail{limit: t.of.Logs.Limit()}}
 	t.runs[e.Token] = run
 	if run.call.Program == behaviour.Begin {
 		defer cancel()
@@ -56,6 +56,7 @@ func (t *Thread) invoke(e thread.Invoke) {
 		grown()
 		failpoint.Hit("program.begin")
 		result := t.attempt(ctx, run)
+		t.of.Logs.Keep(run.written(t.ID(), result, t.of.Scheduler.Now()))
 		if result != nil {
 			result.Judged, _ = t.of.judge(t.of.Running, run.behaviour, result) // not if the node is stopping
 		}

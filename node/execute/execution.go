@@ -12,6 +12,7 @@ import (
 	"fmqm/instancetable"
 	"fmqm/internal/task"
 	"fmqm/message"
+	"fmqm/node/logs"
 	"fmqm/node/thread"
 	"fmqm/processtable"
 	"fmqm/program"
@@ -37,6 +38,7 @@ type Options struct {
 	Queue     *queue.Manager
 	Scheduler task.Scheduler
 	Log       zerolog.Logger
+	Logs      Logs
 
 	CacheEntries int    // entries in memory, of all process queues together, beyond those in execution
 	CacheBytes   int    // and their bytes
@@ -74,6 +76,12 @@ type Site interface {
 	KeepEvents() time.Duration
 	// Fatal is told of an error that ends the node's work.
 	Fatal(error)
+}
+
+// Logs keep what programs have written. *logs.Logs is it. Its methods do not wait.
+type Logs interface {
+	Limit() int // how many bytes of one attempt are kept
+	Keep(logs.Attempt)
 }
 
 // maxRouting is how many empty activities of all processes are evaluated, or wait for a processor.

@@ -3,6 +3,7 @@ package execute
 import (
 	"fmqm/message"
 	"fmqm/node/thread"
+	"fmqm/queue/record"
 )
 
 // What a process thread's machine asks for, and what it is told of configuration.
@@ -39,10 +40,55 @@ func (t *Thread) facts(f *thread.Facts, key message.Entry, what thread.What) (er
 			f.End = &kept
 		}
 	}
+	if what&thread.Children != 0 {
+		if f.Children, err = t.children(key.Instance); err != nil {
+			return err
+		}
+	}
 	if what&thread.Marker != 0 {
-		f.Marker, err = q.Marker(t.ID(), key.Instance)
+		if f.Marker, err = q.Marker(t.ID(), key.Instance); err == nil {
+			f.Marks, err = t.marks(key.Instance)
+		}
 	}
 	return err
+}
+
+// marks are what suspends and resumes an instance.
+func (t *Thread) marks(i message.InstanceID) ([]message.Marked, error) {
+	found, err := t.of.Queue.Marks(t.ID(), i)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	marks := make([]message.Marked, len(found))
+	for at := range found {
+		if marks[at], err = message.MarkOf(&found[at]); err != nil {
+			return nil, err
+		}
+	}
+	return marks, nil
+}
+
+// children are those that an instance has begun here, and that have not ended.
+func (t *Thread) children(i message.InstanceID) (under []thread.Child, err error) {
+	q := t.of.Queue
+	history, err := q.History(i)
+	if err != nil {
+		return nil, err
+	}
+	for at := range history {
+		r := &history[at]
+		if r.Event != record.EventBegun || r.Child == nil || r.Process != t.ID() {
+			continue
+		}
+		_, ended, found, err := q.Instance(r.Child.Instance)
+		if err != nil {
+			return nil, err
+		}
+		if !found || ended == nil { // it may not have taken its start yet
+			under = append(under, thread.Child{By: message.Entry{Instance: i, Scope: r.Scope, Activity: r.Activity}, Child: *r.Child})
+		}
+	}
+	return under, nil
 }
 
 func (t *Thread) list(e thread.List) thread.Event {

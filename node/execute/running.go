@@ -8,8 +8,10 @@ import (
 
 	"fmqm/behaviour"
 	"fmqm/message"
+	"fmqm/node/logs"
 	"fmqm/node/report"
 	"fmqm/node/thread"
+	"fmqm/processtable"
 )
 
 // invocation is one attempt of a program, under way.
@@ -77,4 +79,29 @@ func (a *invocation) told() report.Run {
 		r.Lacks = *lacks
 	}
 	return r
+}
+
+// logs gives what the attempts of an instance have written that run.
+func (x *executing) logs(process processtable.ProcessID, i message.InstanceID) (all []logs.Attempt) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for e, run := range x.all {
+		if e.Instance == i && !run.ended {
+			all = append(all, run.written(process, nil, time.Time{}))
+		}
+	}
+	return all
+}
+
+// written is what an attempt has written, and how it ended; result is nil if it runs, or nothing came of it.
+func (a *invocation) written(process processtable.ProcessID, result *behaviour.Result, ended time.Time) logs.Attempt {
+	out := logs.Attempt{
+		Instance: a.entry.Instance, Process: process.String(), Scope: a.entry.Scope, Activity: a.entry.Activity, Program: a.call.Program,
+		Iteration: a.call.Iteration, Run: a.call.Run, Attempt: a.call.Attempt, Started: a.started, Ended: ended,
+	}
+	if result != nil {
+		out.RC, out.Error = result.RC, result.Err
+	}
+	out.Text, out.Skipped = a.said.all()
+	return out
 }

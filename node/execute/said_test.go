@@ -35,3 +35,28 @@ func TestWhatAProgramSaidLast(t *testing.T) {
 		}
 	}
 }
+
+// As much is kept as the limit says, from the beginning of a line, and it is known how much came before.
+func TestWhatIsKeptOfWhatAProgramSaid(t *testing.T) {
+	s := stderrTail{limit: 10_000}
+	line := strings.Repeat("x", 99)
+	for range 1000 {
+		s.add(line)
+	}
+	text, skipped := s.all()
+	if want := strings.TrimSuffix(strings.Repeat(line+"\n", 99), "\n"); text != want && text != want+"\n"+line || skipped+int64(len(text))+1 != 100_000 {
+		t.Errorf("%d bytes after %d", len(text), skipped)
+	}
+	if len(s.last) > 20_000 {
+		t.Errorf("%d bytes are in memory", len(s.last))
+	}
+	if got := s.String(); len(got) > record.MaxStderr || !strings.HasSuffix(text, got) {
+		t.Errorf("the end has %d bytes", len(got))
+	}
+	s = stderrTail{}
+	s.add("a")
+	s.add("b")
+	if text, skipped := s.all(); text != "a\nb" || skipped != 0 {
+		t.Errorf("%q after %d", text, skipped)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"fmqm/instancetable"
 	"fmqm/internal/task"
 	"fmqm/message"
+	"fmqm/node/logs"
 	"fmqm/node/report"
 	"fmqm/node/thread"
 	"fmqm/processtable"
@@ -107,6 +108,9 @@ func (t *Thread) ID() processtable.ProcessID { return t.process.Table().Process 
 // Attempts gives those of an instance that are under way, from their begin until what came of them
 // is on disk. The thread is not asked.
 func (t *Thread) Attempts(i message.InstanceID) map[message.Entry]report.Run { return t.shown.of(i) }
+
+// Logs gives what those of them have written that run.
+func (t *Thread) Logs(i message.InstanceID) []logs.Attempt { return t.shown.logs(t.ID(), i) }
 
 // Stats gives what was counted of the process since the start. The thread is not asked.
 func (t *Thread) Stats() ProcessStats { return t.meter.stats(t.ID()) }

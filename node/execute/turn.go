@@ -168,7 +168,7 @@ func (t *Thread) perform() {
 
 // commit submits a transaction.
 func (t *Thread) commit(e thread.Commit) {
-	tx, instance := e.Tx, e.Tx.Consume[0].Entry.Instance
+	tx, instance := e.Tx, instanceOf(e.Tx)
 	if err := t.keepEvents(tx); err != nil {
 		t.failed = true
 		t.of.Site.Fatal(err)
@@ -189,6 +189,14 @@ func (t *Thread) commit(e thread.Commit) {
 	}
 	failpoint.Hit("thread.decided")
 	t.of.Queue.Submit(tx)
+}
+
+// instanceOf is whose transaction it is: that of the entry which it was decided on, or of the marks that it puts.
+func instanceOf(tx *record.Tx) message.InstanceID {
+	if len(tx.Consume) > 0 {
+		return tx.Consume[0].Entry.Instance
+	}
+	return tx.Put[0].Instance
 }
 
 // endOf is what the machine is told of a transaction that was not done.

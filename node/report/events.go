@@ -68,7 +68,7 @@ func rank(e api.Event) int {
 		return 0
 	case api.EventAsked, api.EventBegun:
 		return 1
-	case api.EventRetried, api.EventDropped, api.EventAnswered, api.EventDecided:
+	case api.EventRetried, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventSuspended, api.EventResumed:
 		return 2
 	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling,
 		api.EventSent, api.EventReceived, api.EventPutBack, api.EventRaced, api.EventNotified:
@@ -107,12 +107,12 @@ func (q *Question) wants(e *api.HistoryEvent) bool {
 	switch {
 	case e.Clock < q.Since:
 		return false
-	case q.Activity == "" || inPath(q.Activity, e.Scope, e.Activity):
+	case q.Activity == "" || InPath(q.Activity, e.Scope, e.Activity):
 		return true
 	case e.Event != api.EventBegun && e.Event != api.EventReturned:
 		return false
 	}
-	return inPath(q.Activity, within(e.Scope, e.Activity, e.Iteration, e.Run), string(processtable.Source))
+	return InPath(q.Activity, within(e.Scope, e.Activity, e.Iteration, e.Run), string(processtable.Source))
 }
 
 // within is the scope of what is inside of a block in an iteration; run is as it is shown.
@@ -146,6 +146,8 @@ var Events = map[record.Event]api.Event{
 	record.EventDecided:    api.EventDecided,
 	record.EventRaced:      api.EventRaced,
 	record.EventNotified:   api.EventNotified,
+	record.EventSuspended:  api.EventSuspended,
+	record.EventResumed:    api.EventResumed,
 }
 
 // eventFrom is a record of a node in the words of the API; false: it tells people nothing.
@@ -155,7 +157,7 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 	}
 	e = api.HistoryEvent{
 		Clock: r.Clock, Time: r.Time, Node: string(node), Scope: string(r.Scope), Activity: string(r.Activity), Event: Events[r.Event],
-		Iteration: r.Iteration, Run: shownRun(r.Run), Attempt: r.Attempt, Reason: r.Reason, By: r.By,
+		Iteration: r.Iteration, Run: ShownRun(r.Run), Attempt: r.Attempt, Reason: r.Reason, By: r.By,
 	}
 	if frames, err := r.Scope.Frames(); err == nil && len(frames) > 0 && added(e.Activity) {
 		switch r.Event {
@@ -188,7 +190,7 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 			e.Reason = "key " + r.Reason
 		}
 	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
-		record.EventCancelled, record.EventCancelling, record.EventThinned:
+		record.EventCancelled, record.EventCancelling, record.EventThinned, record.EventSuspended, record.EventResumed:
 	case record.EventBegun, record.EventReturned:
 		if r.Child != nil {
 			e.About = r.Child.Instance.String()
@@ -228,7 +230,7 @@ func blockEvent(e api.HistoryEvent, f message.Frame, scope message.Scope) api.Hi
 	if e.Activity == string(processtable.Source) {
 		e.Event = api.EventBegun
 	}
-	e.Scope, e.Activity, e.Iteration, e.Run, e.Attempt = string(scope.Leave()), string(f.Composite), f.Iteration, shownRun(f.Run), 0
+	e.Scope, e.Activity, e.Iteration, e.Run, e.Attempt = string(scope.Leave()), string(f.Composite), f.Iteration, ShownRun(f.Run), 0
 	return e
 }
 

@@ -68,6 +68,7 @@ func (f *Facts) Report(q Question) Report {
 		}
 		ended[api.InScope(string(rec.Scope), string(rec.Activity))] = rec
 	}
+	r.Marks = marksAt(v.Marks, origin)
 	lives := inspect(f.Process, v.Messages, f.Runs, f.Now)
 	f.instance(&r, ended)
 	f.activities(&r, &q, ended, lives)
@@ -85,10 +86,14 @@ func (f *Facts) table() *processtable.Table { return f.Process.Table() }
 // originOf is where an instance was started, as anything of it here says: whatever comes of
 // an instance names its origin.
 func originOf(v *audit.InstanceView) string {
-	if origin := StartedAt(v); origin != "" || v.Marker == nil {
-		return origin
+	origin := StartedAt(v)
+	switch {
+	case origin == "" && v.Marker != nil:
+		return string(v.Marker.Origin)
+	case origin == "" && len(v.Marks) > 0:
+		return string(v.Marks[0].Origin)
 	}
-	return string(v.Marker.Origin)
+	return origin
 }
 
 // StartedAt is originOf without a marker's word, which may have come before all else of the
@@ -276,7 +281,7 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	child, of := childOf(&l.Child)
 	r.Activities = append(r.Activities, api.Activity{
 		Scope: string(l.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), State: l.State, Child: child, Of: of,
-		Iterations: l.Iterations, Run: shownRun(l.Run), Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
+		Iterations: l.Iterations, Run: ShownRun(l.Run), Attempts: severalAttempts(l.Attempts), RC: l.RC, Reason: l.Error, Started: l.Started,
 		Output: shownOutput(a, l.Output), Due: dueOf(a, l), Waits: waitOf(l), At: string(l.At), Elements: elementsOf(l.Elements),
 	})
 	if a.Kind == processtable.KindBundle { // iterations are of its elements
@@ -404,7 +409,7 @@ func asideOf(asides []Refused, b behaviour.Behaviour, l *live) uint64 {
 }
 
 func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) api.Activity {
-	out := api.Activity{Scope: string(rec.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), Run: shownRun(rec.Run)}
+	out := api.Activity{Scope: string(rec.Scope), Activity: string(a.Name), Kind: kindOf(a), Node: string(f.Self), Run: ShownRun(rec.Run)}
 	if rec.Child != nil {
 		out.Child, out.Of = childOf(rec.Child)
 	}
@@ -444,8 +449,8 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 	return out
 }
 
-// shownRun: runs are counted for people from 1 on, and told from the second on.
-func shownRun(run int) int {
+// ShownRun: runs are counted for people from 1 on, and told from the second on.
+func ShownRun(run int) int {
 	if run > 0 {
 		return run + 1
 	}

@@ -167,6 +167,9 @@ func (r *reading) status() api.Status {
 	}
 	s.State, s.Key, s.Started, s.Ended, s.Output = origin.State, origin.Key, origin.Started, origin.Ended, origin.Output
 	s.Parent, s.StartedBy = origin.Parent, origin.StartedBy
+	if s.State == api.InstanceRunning {
+		r.addSuspends(&s)
+	}
 	if s.State == api.InstanceTerminated {
 		s.Reason, s.By = "terminated by "+cmp.Or(origin.By, "an operator"), origin.By
 	}

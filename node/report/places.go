@@ -75,6 +75,9 @@ func isWork(scope message.Scope, activity string) bool {
 
 // ShownScope is the scope of an activity as people are shown it: what does the work of a call is the call.
 func ShownScope(scope message.Scope, activity string) string {
+	if scope == "" {
+		return ""
+	}
 	if isWork(scope, activity) {
 		scope = scope.Leave()
 	}
@@ -134,9 +137,9 @@ func (p *places) rank(activity string) int {
 	return len(p.all)
 }
 
-// inPath says whether an activity in a scope is what a PATH names, or inside of it: "documents" is the
+// InPath says whether an activity in a scope is what a PATH names, or inside of it: "documents" is the
 // block in all its iterations, "documents#2" one of these, "check" an activity wherever it is.
-func inPath(path, scope, activity string) bool {
+func InPath(path, scope, activity string) bool {
 	path = string(message.Scope(path).Full())
 	outer, last := api.CutScope(path)
 	if strings.ContainsAny(last, "[~#") {

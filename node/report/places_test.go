@@ -75,7 +75,7 @@ func TestN18WhatAPathNames(t *testing.T) {
 	} {
 		var got []string
 		for _, name := range all {
-			if scope, activity := api.CutScope(name); inPath(path, scope, activity) {
+			if scope, activity := api.CutScope(name); InPath(path, scope, activity) {
 				got = append(got, name)
 			}
 		}

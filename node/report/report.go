@@ -48,6 +48,7 @@ type Report struct {
 	Upto       string             `json:"upto,omitempty"`       // of a page: the last one, by its name as by api.InScope, where it ends before all was told
 	Inside     []string           `json:"inside,omitempty"`     // which of them are inside of composites: without a scope there is nothing of them
 	Waits      []Waiting          `json:"waits,omitempty"`
+	Marks      []Suspending       `json:"marks,omitempty"`   // what suspends and resumes it there
 	Notices    []string           `json:"notices,omitempty"` // of the origin: activities that told of an error, as by api.InScope
 	Events     []api.HistoryEvent `json:"events,omitempty"`
 	Mark       Mark               `json:"mark,omitzero"`    // of the history, also of what was not asked for; the zero one: of an older node

@@ -27,7 +27,7 @@ func (g *Gathered) Why(path string, heard HeardOf) api.WhyAnswer {
 		byName[api.InScope(activity.Scope, activity.Activity)] = activity
 	}
 	for _, activity := range r.lines {
-		if path != "" && !inPath(path, activity.Scope, activity.Activity) {
+		if path != "" && !InPath(path, activity.Scope, activity.Activity) {
 			continue
 		}
 		what := r.waits[api.InScope(activity.Scope, activity.Activity)]
@@ -35,6 +35,9 @@ func (g *Gathered) Why(path string, heard HeardOf) api.WhyAnswer {
 			continue // a dead path may still absorb what comes
 		}
 		if w, waits := g.whyOf(heard, activity, what, byName); waits {
+			if s.State != api.InstanceFinished {
+				g.whySuspended(&w)
+			}
 			if w.Since.IsZero() {
 				w.Since = g.since(&s, activity)
 			}
@@ -55,7 +58,7 @@ func (g *Gathered) Why(path string, heard HeardOf) api.WhyAnswer {
 // saidInside: a block is under way, and what is inside of it says why.
 func (r *reading) saidInside(block api.Wait, all []api.Wait) bool {
 	return block.State == api.ActivityRunning && (r.block(block.Activity) || r.all[r.index[block.Activity]].Each) && slices.ContainsFunc(all, func(w api.Wait) bool {
-		return w.Scope != block.Scope && inPath(api.InScope(block.Scope, block.Activity), w.Scope, w.Activity)
+		return w.Scope != block.Scope && InPath(api.InScope(block.Scope, block.Activity), w.Scope, w.Activity)
 	})
 }
 

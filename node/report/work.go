@@ -17,7 +17,7 @@ func (r *reading) joinWork() {
 		outer := api.InScope(string(scope.Leave()), work.Activity)
 		delete(r.told, name)
 		call, told := r.told[outer]
-		if frames, _ := scope.Frames(); !told || call.Run != shownRun(frames[len(frames)-1].Run) {
+		if frames, _ := scope.Frames(); !told || call.Run != ShownRun(frames[len(frames)-1].Run) {
 			continue
 		}
 		if call.At = work.Node; work.Kind != "" {

@@ -34,11 +34,9 @@ func (m *Machine) leads(key message.Entry, msg *message.Message) bool {
 // deliver takes newcomers of one entry.
 func (m *Machine) deliver(d record.Delivery) {
 	delete(m.coming, d.Entry)
-	for i := range d.Messages {
-		if d.Messages[i].Kind == message.KindMarker {
-			m.stopInstance(d.Messages[i])
-			return
-		}
+	if d.Entry.Activity == "" {
+		m.deliverInstance(d)
+		return
 	}
 	m.browse.delivered(d.Entry)
 	if len(d.Messages) > 0 {
@@ -89,7 +87,7 @@ func (m *Machine) arrive(d record.Delivery, w *word) {
 func (m *Machine) ask(d record.Delivery, what What, w *word) {
 	takes := len(m.dropping) > 0 && m.dropping[d.Entry] > 0
 	if what == 0 && !takes && w == nil {
-		m.enter(d, nil, nil)
+		m.enter(d, nil, nil, nil)
 		return
 	}
 	a := &arrival{key: d.Entry, what: what, given: d.Messages, waits: takes}
@@ -157,7 +155,7 @@ func (a *arrival) loaded(m *Machine, facts []Facts) {
 	if a.marker != nil {
 		marker = a.marker
 	}
-	m.enter(record.Delivery{Entry: a.key, Messages: joined(messages, a.since)}, marker, f.End)
+	m.enter(record.Delivery{Entry: a.key, Messages: joined(messages, a.since)}, marker, f.Marks, f.End)
 	for _, w := range a.words {
 		m.hear(w, &sight{end: f.End, stopped: marker != nil})
 	}
@@ -201,7 +199,7 @@ func noteBringers(stored, delivered []message.Message) {
 }
 
 // enter makes the entry of messages that are in the store, and considers it.
-func (m *Machine) enter(d record.Delivery, marker *message.Message, end *record.AuditRecord) {
+func (m *Machine) enter(d record.Delivery, marker *message.Message, marks []message.Marked, end *record.AuditRecord) {
 	key := d.Entry
 	if d.Messages = m.withoutWords(d.Messages); len(d.Messages) == 0 {
 		return
@@ -241,6 +239,7 @@ func (m *Machine) enter(d record.Delivery, marker *message.Message, end *record.
 		e.Known.Origin = startedAt(d.Messages)
 		e.Known.Stop(*marker)
 	}
+	tellMarks(e, marks)
 	m.table.Add(e)
 	m.fold(e, d.Messages)
 }

@@ -125,6 +125,10 @@ func (m *Machine) countEnding(entries []record.EntryMessages, more bool) {
 // found is arrive for an entry with all its messages.
 func (m *Machine) found(f *record.EntryMessages) {
 	d := record.Delivery{Entry: f.Entry, Messages: f.Messages}
+	if f.Entry.Activity == "" {
+		m.deliverInstance(d)
+		return
+	}
 	if a := m.arriving[f.Entry]; a != nil {
 		a.join(record.Delivery{Entry: f.Entry}, nil)
 		return

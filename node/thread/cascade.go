@@ -110,7 +110,7 @@ func (m *Machine) decide(s *settlement, msg *message.Message) bool {
 // this node has no link to one of the nodes beyond: its host may have.
 func (m *Machine) passAround(s *settlement, msg message.Message) {
 	record, effects, ok := m.process.PassAround(msg)
-	if !ok || !m.fits(s, &effects) || slices.ContainsFunc(effects.Put, func(p message.Message) bool { return !m.reaches(p.Queue.Node) }) {
+	if !ok || s.entry != nil && held(s.entry.Suspends, s.entry.Known.Origin, msg.Entry()) || !m.fits(s, &effects) || slices.ContainsFunc(effects.Put, func(p message.Message) bool { return !m.reaches(p.Queue.Node) }) {
 		s.tx.Put = append(s.tx.Put, msg)
 		return
 	}
@@ -170,7 +170,7 @@ func (m *Machine) tentative(s *settlement, key message.Entry) *tentative {
 
 func (m *Machine) candidate(s *settlement, key message.Entry) *tentative {
 	if e := m.table.Get(key); e != nil {
-		if e.Phase != instancetable.Waiting || e.Result != nil || e.Known.Stopped {
+		if e.Phase != instancetable.Waiting || e.Result != nil || e.Known.Stopped || suspended(e) {
 			return nil
 		}
 		return &tentative{entry: e, state: e.State.Clone()}
@@ -241,7 +241,7 @@ func (g *gathering) loaded(m *Machine, facts []Facts) {
 	all := true
 	for i, key := range g.asked {
 		if _, spoilt := g.known[key]; !spoilt {
-			g.known[key] = facts[i].End == nil && facts[i].Marker == nil
+			g.known[key] = facts[i].End == nil && facts[i].Marker == nil && !held(message.InForce(facts[i].Marks), "", key)
 		}
 		all = all && g.known[key]
 	}

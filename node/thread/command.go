@@ -1,13 +1,10 @@
 package thread
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"fmqm/behaviour"
-	"fmqm/container"
-	"fmqm/instancetable"
 	"fmqm/message"
 	"fmqm/queue/record"
 )
@@ -108,163 +105,9 @@ func (u *unheard) loaded(m *Machine, facts []Facts) {
 
 func (*unheard) unread(*Machine, error) {} // the node stops
 
-// obey carries out an operator's word, or answers why it is not.
-func (m *Machine) obey(w *word, c *command, seen *sight) {
-	key := c.message.Entry()
-	e := m.table.Get(key)
-	switch {
-	case c.settled != nil:
-		m.reply(w, c.settled.answer, c.settled.line)
-	case m.process.Activity(key.Row()) == nil:
-		m.refuseWord(w, false, "%s", m.notHosted(key))
-	case e == nil && seen == nil:
-		m.read(key, w)
-	case c.order.Wish != message.WishRetry:
-		m.refuseWord(w, e != nil || seen.end != nil && seen.end.Removed == nil, "%s does not know what %q is: upgrade it", m.self, c.order.Wish)
-	case e == nil && m.another(seen.end) != "":
-		m.refuseWord(w, false, "retry %s: %s", key.Path(), m.another(seen.end))
-	case e == nil && seen.end != nil && c.order.Saw != nil:
-		m.overtaken(w, seen.end.Removed == nil, "it has ended")
-	case e == nil && seen.end != nil:
-		m.refuseWord(w, seen.end.Removed == nil, "retry %s: it is not in error, it has ended", key.Path())
-	case e == nil && seen.stopped:
-		m.refuseWord(w, false, "retry %s: %s", key.Path(), stoppedInstance)
-	case e == nil:
-		m.refuseWord(w, false, "retry %s: it is not in error, it has not begun at %s", key.Path(), m.self)
-	case e.Phase == instancetable.Settling: // what it comes to shows in a moment
-		m.postponed = append(m.postponed, w)
-	default:
-		m.retry(w, c, e)
-	}
-}
-
-// retry lets an activity in error go on.
-func (m *Machine) retry(w *word, c *command, e *instancetable.Entry) {
-	key := e.Key
-	view := e.Behaviour.View(e.State, m.now)
-	saw := c.order.Saw
-	switch {
-	case saw != nil && (saw.Iteration != view.Iterations || saw.Run != view.Run):
-		m.overtaken(w, true, fmt.Sprintf("you saw iteration %d, run %d of it, and it is at iteration %d, run %d", saw.Iteration, saw.Run, view.Iterations, view.Run))
-		return
-	case e.Phase != instancetable.Waiting || !e.State.InError():
-		m.refuseWord(w, true, "retry %s: it is not in error", key.Path())
-		return
-	}
-	output, err := m.outputOf(c)
-	if err != nil {
-		m.wrongOutput(w, c, err)
-		return
-	}
-	state := e.State.Clone()
-	state.Known().Clock = max(state.Known().Clock, c.message.Clock) // what follows comes after the word
-	effects, slow, err := m.resume(e, state, behaviour.Retry{Output: output, Reviewed: c.judged})
-	switch {
-	case err != nil:
-		m.refuseWord(w, true, "%s", err.Error())
-		return
-	case slow != nil:
-		token := m.next()
-		m.evaluating[token] = w
-		m.do(Evaluate{token, e.Behaviour, *slow})
-		return
-	}
-	s := newSettlement(e)
-	s.word = w
-	retried := c.outcome(effects.Outcome)
-	if what := effects.Outcome.What; what == behaviour.Retried || what == behaviour.Terminated && output != nil {
-		effects.Outcome.By, effects.Outcome.Reason = retried.By, retried.Reason
-	}
-	if effects.Outcome.What != behaviour.Retried { // what the retry led to comes after it
-		s.tx.Audit = append(s.tx.Audit, m.audit(key, e.Known, &behaviour.Effects{Outcome: retried}))
-	}
-	m.addEntry(s, e, e.Known, e.Known.Keys, &effects)
-	s.tx.Consume[0].Keys = append(slices.Clone(s.tx.Consume[0].Keys), c.message.Key())
-	s.tx.Audit[0].Word = c.record(message.WordDone)
-	if c.order.Reply {
-		s.tx.Put = append(s.tx.Put, m.replyTo(c, message.Answer{Result: message.WordDone}))
-	}
-	m.finish(s)
-}
-
-// resume asks what a retry leads to; slow, if not nil, is to be evaluated first, as it is now.
-func (m *Machine) resume(e *instancetable.Entry, s behaviour.State, r behaviour.Retry) (_ behaviour.Effects, slow *behaviour.Result, _ error) {
-	reviewed, err := e.Behaviour.Review(s, r.Output, m.now)
-	if err != nil {
-		return behaviour.Effects{}, nil, err
-	}
-	slowly := reviewed != nil && e.Behaviour.Slow(reviewed)
-	if slowly && r.Reviewed == nil {
-		return behaviour.Effects{}, reviewed, nil
-	}
-	effects, err := e.Behaviour.Command(s, r, m.now)
-	if errors.Is(err, behaviour.ErrReviewed) {
-		if slowly {
-			return behaviour.Effects{}, reviewed, nil
-		}
-		r.Reviewed = nil
-		effects, err = e.Behaviour.Command(s, r, m.now)
-	}
-	return effects, nil, err
-}
-
-// evaluated goes on with a retry whose conditions took long.
-func (m *Machine) evaluated(e Evaluated) {
-	w := m.evaluating[e.Token]
-	delete(m.evaluating, e.Token)
-	if w == nil {
-		return
-	}
-	w.say.(*command).judged = &e.Result
-	m.hear(w, nil)
-}
-
-// outputOf gives the output that a word brings; nil: none.
-func (m *Machine) outputOf(c *command) (*container.Struct, error) {
-	if len(c.order.Output) == 0 {
-		return nil, nil
-	}
-	key := c.message.Entry()
-	return container.DecodeJSON(m.process.Table().Activity(key.Row()).Output, c.order.Output)
-}
-
-const byHand = "its output was given by hand"
-
-// outcome is the line of history about an operator's hand.
-func (c *command) outcome(after behaviour.Outcome) behaviour.Outcome {
-	o := behaviour.Outcome{What: behaviour.Retried, Clock: after.Clock, Iteration: after.Iteration, Run: after.Run, By: c.order.By(), Reason: c.order.Why}
-	switch {
-	case len(c.order.Output) == 0:
-	case o.Reason == "":
-		o.Reason = byHand
-	default:
-		o.Reason = byHand + ": " + o.Reason
-	}
-	return o
-}
-
 // record is what a line of history says of the word.
 func (c *command) record(r message.WordResult) *record.Word {
 	return &record.Word{ID: c.order.ID, Wish: c.order.Wish, Result: r}
-}
-
-func (m *Machine) refuseWord(w *word, line bool, format string, args ...any) {
-	m.reply(w, message.Answer{Result: message.WordRefused, Text: fmt.Sprintf(format, args...)}, line)
-}
-
-func (m *Machine) overtaken(w *word, line bool, how string) {
-	key := w.say.(*command).message.Entry()
-	m.reply(w, message.Answer{Result: message.WordOvertaken, Text: fmt.Sprintf("retry %s: overtaken: %s", key.Path(), how)}, line)
-}
-
-// wrongOutput answers what is wrong with the output that a word brings.
-func (m *Machine) wrongOutput(w *word, c *command, err error) {
-	key := c.message.Entry()
-	a := message.Answer{Result: message.WordRefused, Text: fmt.Sprintf("retry %s: output: %v", key.Path(), err)}
-	for _, p := range container.All(err) {
-		a.Problems = append(a.Problems, message.Problem{Path: p.Path, What: p.What, Remedy: p.Remedy, Token: p.Token})
-	}
-	m.reply(w, a, true)
 }
 
 // reply answers a word that changes nothing, in the transaction that takes it away. A line of
@@ -297,7 +140,7 @@ func (m *Machine) obeyed(w *word, c *command, e Committed) {
 		m.replied(w, message.Answer{Result: message.WordDone})
 	case TooLarge: // its entry is in error because of that, and it is answered so
 		key := c.message.Entry()
-		refused := message.Answer{Result: message.WordRefused, Text: fmt.Sprintf("retry %s: %s", key.Path(), e.Text)}
+		refused := message.Answer{Result: message.WordRefused, Text: fmt.Sprintf("%s %s: %s", c.order.Wish, key.Path(), e.Text)}
 		c.settled = &settledAnswer{refused, true}
 		m.postponed = append(m.postponed, w)
 	case Stale, NotAside, Stopped, Failed:

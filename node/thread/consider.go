@@ -51,11 +51,14 @@ func (m *Machine) consider(e *instancetable.Entry) {
 		}
 		return
 	case instancetable.Ready:
-		if !e.State.Interrupted() && !m.yields(e) {
+		if !suspended(e) && !e.State.Interrupted() && !m.yields(e) {
 			return
 		}
 		m.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later
 	case instancetable.Waiting:
+	}
+	if m.stands(e) {
+		return
 	}
 	switch m.started(e, e.Known.Origin) {
 	case startUnknown:

@@ -6,7 +6,8 @@
 // the activity is asked what should be), places.go (a program waits for a place),
 // settle.go and cascade.go (what follows becomes a transaction, and the table follows that).
 // refuse.go is what cannot take effect, browse.go recovery, instance.go and starts.go what
-// concerns an instance as a whole, word.go, operate.go and verdict.go what people say.
+// concerns an instance as a whole, word.go, operate.go and verdict.go what people say, command.go,
+// wish.go and hand.go what their words in the queue want of an activity.
 //
 // What it guarantees, whenever events come and in whatever order answers do:
 //

@@ -35,6 +35,9 @@ const (
 	HowEnded
 	Marker
 	Said // how an operator's word was answered
+	// Children are read before the marks: what begins after it was resumed is not among them, unless the
+	// resume is among the marks.
+	Children
 )
 
 // List asks which entries of an instance have messages; Listed answers, or Unread.

@@ -45,7 +45,15 @@ type Facts struct {
 	Messages []message.Message
 	End      *record.AuditRecord // how it has ended; nil: it has not
 	Marker   *message.Message    // of its instance; nil: none
+	Marks    []message.Marked    // of its instance: read with Marker
+	Children []Child             // under way, that its instance has begun here
 	Said     *record.AuditRecord // how the word was answered before; nil: it was not
+}
+
+// Child is an instance that an activity has begun, and that has not ended.
+type Child struct {
+	By message.Entry
+	message.Child
 }
 
 // Listed answers List: each entry of which the queue has messages, once.

@@ -6,9 +6,12 @@ import (
 	"fmqm/queue/record"
 )
 
-// roll asks for the entries of an instance, to end them for its marker, or to go on with them
-// once it is started. What comes afterwards finds that itself.
-type roll struct{ marker *message.Message }
+// roll asks for the entries of an instance, to end them for its marker, to tell them of its marks, or to go
+// on with them once it is started. What comes afterwards finds that itself.
+type roll struct {
+	marker  *message.Message
+	heeding *heeding // its marks
+}
 
 func (m *Machine) list(id message.InstanceID, r *roll) {
 	token := m.next()
@@ -41,7 +44,7 @@ func (m *Machine) stopInstances() {
 	stopping := m.stopping
 	m.stopping = nil
 	for i := range stopping {
-		m.list(stopping[i].Instance, &roll{&stopping[i]})
+		m.list(stopping[i].Instance, &roll{marker: &stopping[i]})
 	}
 }
 
@@ -63,11 +66,16 @@ func (m *Machine) listed(e Listed) {
 	for _, key := range e.Entries {
 		r.call(m, key)
 	}
+	if r.heeding != nil {
+		m.called(r.heeding)
+	}
 }
 
 func (r *roll) call(m *Machine, key message.Entry) {
 	e := m.table.Get(key)
 	switch {
+	case r.heeding != nil:
+		r.heeding.call(m, key, e)
 	case e == nil:
 		m.takeUp(key) // it finds the marker itself
 	case r.marker != nil:

@@ -55,6 +55,7 @@ type Machine struct {
 	postponed  []*word                          // to hear again, then
 	stopping   []message.Message                // markers whose instances are to be ended, then
 	starting   map[message.InstanceID]*starting // starts under way
+	heeding    map[message.InstanceID]*heeding  // whose marks are being acted on
 	commands   map[commandKey]*word             // operators' words in the queue that were taken up
 	evaluating map[Token]*word                  // of them, those whose conditions are being evaluated
 	bound      int                              // operations of one transaction (N5)
@@ -90,7 +91,7 @@ func New(c Config) *Machine {
 		running:  map[message.Entry]attempt{},
 		coming:   map[message.Entry][]message.Message{},
 		places:   newPlaces(c.Limits.Bytes),
-		starting: map[message.InstanceID]*starting{},
+		starting: map[message.InstanceID]*starting{}, heeding: map[message.InstanceID]*heeding{},
 		commands: map[commandKey]*word{}, evaluating: map[Token]*word{},
 		bound:  cascadeOps,
 		browse: browse{on: true},
@@ -176,7 +177,7 @@ type Gauges struct {
 func (m *Machine) Gauges() Gauges {
 	g := Gauges{
 		Entries: m.table.Len(), Ready: m.places.waiting(), Running: len(m.running), Waiting: m.table.Unused(), InError: -1, Absorbed: m.absorbed,
-		Idle: len(m.commits)+len(m.reads)+len(m.rolls)+len(m.running)+len(m.commands) == 0 && !m.browse.on && !m.unsettled(),
+		Idle: len(m.commits)+len(m.reads)+len(m.rolls)+len(m.running)+len(m.commands)+len(m.heeding) == 0 && !m.browse.on && !m.unsettled(),
 	}
 	if m.census.complete {
 		g.InError = m.census.inError
@@ -184,10 +185,11 @@ func (m *Machine) Gauges() Gauges {
 	return g
 }
 
-// commitment is a transaction under way: a settlement, or one that only takes messages out.
+// commitment is a transaction under way: a settlement, one that only takes messages out, or what marks lead to.
 type commitment struct {
 	settlement *settlement
 	dropped    *dropped
+	heeding    *heeding
 }
 
 // commit asks for a transaction.
@@ -204,12 +206,16 @@ func (m *Machine) committed(e Committed) {
 		return
 	}
 	delete(m.commits, e.Token)
-	if c.dropped != nil {
+	switch {
+	case c.dropped != nil:
 		m.droppingEnded(c.dropped, e)
-	} else {
+	case c.heeding != nil:
+		m.heeded(c.heeding, e)
+	default:
 		m.browse.touch(c.settlement.tx)
 		m.settled(c.settlement, e)
 	}
+	m.heedOn(e.Token)
 	if m.unsettled() {
 		m.do(Look{})
 	}

@@ -38,7 +38,7 @@ func (s *starting) loaded(m *Machine, facts []Facts) {
 		m.startAnswered(say.Start.Instance, code, text)
 		return
 	}
-	s.marked = s.marked || facts[0].Marker != nil
+	s.marked = s.marked || facts[0].Marker != nil || len(facts[0].Marks) > 0
 	m.begin(s.word, say)
 }
 

@@ -2,12 +2,6 @@ package audit
 
 import "fmqm/message"
 
-// SetFewPlaces sets of how many instances the start is read, and gives what it was.
-func SetFewPlaces(few int) (before int) {
-	before, fewPlaces = fewPlaces, few
-	return before
-}
-
 // Of ends.go.
 type Ends = ends
 

@@ -21,6 +21,7 @@ type InstanceView struct {
 	Events   []record.AuditRecord   // the others, by the logical clock; the newest, as many as were asked for
 	Messages []message.Message      // see BrowseInstance
 	Marker   *message.Message       // an operator ended the instance
+	Marks    []message.Message      // suspends and resumes (N29)
 	Removed  *record.Removed        // retention has removed, or is removing, the audit
 }
 
@@ -202,10 +203,12 @@ func (v *InstanceView) readQueue(in read.Records, id processtable.ProcessID, i m
 	for _, class := range []byte{record.ClassMessage, record.ClassRecord, record.ClassMarker} {
 		o := store.ScanOptions{Prefix: append(record.AppendProcess(nil, class, id), i[:]...)}
 		_, err := in.Messages(o, func(_ []byte, msg message.Message) bool {
-			if v.Process, found = id, true; class == record.ClassMarker {
+			if v.Process, found = id, true; class != record.ClassMarker {
+				v.Messages = append(v.Messages, msg)
+			} else if msg.Kind == message.KindMarker {
 				v.Marker = &msg
 			} else {
-				v.Messages = append(v.Messages, msg)
+				v.Marks = append(v.Marks, msg)
 			}
 			return true
 		})

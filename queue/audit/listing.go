@@ -3,37 +3,61 @@ package audit
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
-	"fmqm/queue/read"
 	"fmqm/queue/record"
 )
 
+// States is a set of what a store says of instances that were started here.
+type States uint8
+
+// The states. What runs may be in error, or be about to end by an operator's marker.
+const (
+	Running States = 1 << iota
+	Finished
+	Stopped // by an operator's terminate, or by the deadline of its process
+)
+
+// AllStates are all of them.
+const AllStates = Running | Finished | Stopped
+
+// listedAs gives where in the index those of the states stand.
+func (s States) listedAs() (all []record.Listed) {
+	for state, l := range map[States]record.Listed{Running: record.ListedRunning, Finished: record.ListedFinished, Stopped: record.ListedStopped} {
+		if s&state != 0 {
+			all = append(all, l)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // ListOptions say which instances to list.
 type ListOptions struct {
-	// All lists also those that have ended.
-	All bool
+	// States are those that are listed; none: those that run.
+	States States
 	// Process lists only its instances: of all versions if Version is 0, of every process if
-	// Name is empty. With All it is not looked at: what is listed then has no order by process.
+	// Name is empty.
 	Process processtable.ProcessID
-	// InError lists only running ones that an activity has told of an error, or of its end, and those whose
-	// subprocesses have begun such ones. With Process only those are seen that are of it themselves.
+	// Of leaves out the processes that it does not let through; nil: none.
+	Of func(processtable.ProcessID) bool
+	// InError lists only running ones that an activity has told of an error, and those whose
+	// subprocesses have begun such ones; States says nothing then.
 	InError bool
-	// Since leaves out what was started before.
-	Since time.Time
+	// Since leaves out what was started before, Until what was started then or later; the zero times nothing.
+	Since, Until time.Time
+	// Oldest lists the oldest start first.
+	Oldest bool
 	// Limit is how many; 100 if 0.
 	Limit int
-	// Before continues a list: only what was started before this instance.
+	// Before continues a list: only what stands behind this instance, which was started here.
 	Before message.InstanceID
-	// Below continues a list as well: only what stands below it, which may be of another node.
+	// Below continues a list as well: only what stands behind it, which may be of another node.
 	Below Place
 }
 
@@ -51,7 +75,8 @@ func (p Place) Compare(q Place) int {
 	return cmp.Or(cmp.Compare(record.TimerDue(q.Started), record.TimerDue(p.Started)), slices.Compare(q.Instance[:], p.Instance[:]))
 }
 
-func (p Place) key() []byte { return record.AppendStartKey(nil, p.Started, p.Instance) }
+// tail is what the keys of all indexes have of a place.
+func (p Place) tail() []byte { return record.AppendStartKey(nil, p.Started, p.Instance)[1:] }
 
 // InstanceInfo is an instance that was started here.
 type InstanceInfo struct {
@@ -59,9 +84,7 @@ type InstanceInfo struct {
 	Ended   *record.AuditRecord // nil: it runs
 }
 
-// Instances lists instances that were started here, the newest first. Without All it goes
-// through the keys of running instances, with InError of all their messages, with All it
-// costs time only with Limit.
+// Instances lists instances that were started here. It reads the part of the index that it gives, and those instances.
 func (q *Queue) Instances(o ListOptions) ([]InstanceInfo, error) {
 	places, err := q.Places(o)
 	if err != nil {
@@ -73,7 +96,7 @@ func (q *Queue) Instances(o ListOptions) ([]InstanceInfo, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list instances: %w", err)
 		}
-		if found && (o.All || ended == nil) {
+		if found && (ended == nil || o.States != 0) {
 			infos = append(infos, InstanceInfo{Started: started, Ended: ended})
 		}
 	}
@@ -82,119 +105,84 @@ func (q *Queue) Instances(o ListOptions) ([]InstanceInfo, error) {
 
 // Places is Instances, of which nothing is read but where they stand: one that has ended a
 // moment ago may be among those that run.
-func (q *Queue) Places(o ListOptions) ([]Place, error) {
+func (q *Queue) Places(o ListOptions) (places []Place, err error) {
 	if o.Limit <= 0 {
 		o.Limit = defaultListLimit
 	}
-	var before []byte
-	switch {
-	case o.Before != (message.InstanceID{}):
+	err = q.walk(o, false, o.Limit, func(p Place, _ record.Listed) bool {
+		places = append(places, p)
+		return len(places) < o.Limit
+	})
+	return places, err
+}
+
+// Counts says how many instances a list has.
+type Counts struct {
+	Running, Finished, Stopped int
+	// More: it did not come to the end, and goes on below Next.
+	More bool
+	Next Place
+}
+
+// Standing says, by the start of an instance that was started here, where it stands in lists.
+func (q *Queue) Standing(i message.InstanceID) (record.Standing, bool, error) {
+	return q.records.Standing(i)
+}
+
+// CountInstances counts what Places would give, up to o.Limit of them, or until enough says so, which it is asked now and
+// then; nil: it does not. It goes through keys of the index alone.
+func (q *Queue) CountInstances(o ListOptions, enough func() bool) (c Counts, err error) {
+	if o.Limit <= 0 {
+		o.Limit = defaultListLimit
+	}
+	seen := 0
+	err = q.walk(o, true, mostRead, func(p Place, of record.Listed) bool {
+		if seen == o.Limit || enough != nil && seen%mostRead == mostRead-1 && enough() {
+			c.More = true
+			return false
+		}
+		seen++
+		c.Next = p
+		switch of {
+		case record.ListedFinished:
+			c.Finished++
+		case record.ListedStopped:
+			c.Stopped++
+		case record.ListedRunning, record.ListedInError, record.ListedUnplaced:
+			c.Running++
+		}
+		return true
+	})
+	if !c.More {
+		c.Next = Place{}
+	}
+	return c, err
+}
+
+// walk visits what a list has, in its order, as of one commit, until visit gives false. wanted is how many that
+// will be, as far as is known; counted: what each is called is wanted.
+func (q *Queue) walk(o ListOptions, counted bool, wanted int, visit func(Place, record.Listed) bool) error {
+	below := o.Below
+	if o.Before != (message.InstanceID{}) {
 		started, _, found, err := q.Instance(o.Before)
 		if err != nil {
-			return nil, fmt.Errorf("list instances: %w", err)
+			return fmt.Errorf("list instances: %w", err)
 		}
 		if !found {
-			return nil, fmt.Errorf("list instances: instance %s was not started here", o.Before)
+			return fmt.Errorf("list instances: instance %s was not started here", o.Before)
 		}
-		before = Place{started.Time, o.Before}.key()
-	case o.Below != (Place{}):
-		before = o.Below.key()
+		below = Place{started.Time, o.Before}
 	}
-	list := q.running
-	switch {
-	case o.All:
-		list = q.started
-	case o.InError:
-		list = q.noticed
-	}
-	keys, err := list(o, before)
-	if err != nil {
-		return nil, fmt.Errorf("list instances: %w", q.records.Judge(err))
-	}
-	places := make([]Place, len(keys))
-	for i, key := range keys {
-		k := record.KeyReader{Rest: key[1:]}
-		places[i].Started = record.DueTime(k.Uint64())
-		places[i].Instance = message.InstanceID(k.Bytes(16))
-	}
-	return places, nil
-}
-
-// started gives the keys of the newest starts before a key.
-func (q *Queue) started(o ListOptions, before []byte) ([][]byte, error) {
-	return q.startsWith(o, before, func(message.InstanceID) bool { return true })
-}
-
-// startsWith is started, of the instances that are wanted.
-func (q *Queue) startsWith(o ListOptions, before []byte, wanted func(message.InstanceID) bool) ([][]byte, error) {
-	var keys [][]byte
-	last := Place{Started: o.Since}.key()
-	scan := store.ScanOptions{Prefix: []byte{record.ClassStart}, From: before, Reverse: true, KeysOnly: true}
-	err := q.records.Each(scan, func(key, _ []byte) error {
-		switch {
-		case before != nil && bytes.Compare(key, before) >= 0:
-			return nil
-		case len(key) != 1+8+16:
-			return record.Damaged(key, record.ErrKey.Error())
-		case !o.Since.IsZero() && bytes.Compare(key, last) < 0:
-			return read.ErrEnough
-		case !wanted(message.InstanceID(key[9:])):
-			return nil
+	err := q.engine.View(func(r store.Reader) error {
+		l := listing{in: q.records.In(r), o: o, counted: counted, chunk: min(max(wanted, leastRead), mostRead)}
+		l.bound(below)
+		if err := l.open(); err != nil {
+			return err
 		}
-		keys = append(keys, bytes.Clone(key))
-		if len(keys) == o.Limit {
-			return read.ErrEnough
-		}
-		return nil
+		return l.run(visit)
 	})
-	if errors.Is(err, read.ErrEnough) {
-		err = nil
-	}
-	return keys, err
-}
-
-// fewPlaces is of how many instances the start is read, rather than looking for them among
-// all starts.
-var fewPlaces = 4096 // tests have their own
-
-// running gives what started gives, of running instances only: those that have a record.
-func (q *Queue) running(o ListOptions, before []byte) ([][]byte, error) {
-	those, err := q.having(o, record.ClassRecord, func(*record.KeyReader) bool { return true })
 	if err != nil {
-		return nil, err
-	}
-	return q.startsOf(o, before, those)
-}
-
-// noticed gives what running gives, of those alone whose activities have told of an error, or whose children's have.
-func (q *Queue) noticed(o ListOptions, before []byte) ([][]byte, error) {
-	those, err := q.having(o, record.ClassMessage, func(k *record.KeyReader) bool {
-		return k.Name() == "" && k.Name() == string(processtable.Sink) && message.Kind(k.Bytes(1)[0]) == message.KindNotice
-	})
-	if err == nil {
-		err = q.addParents(those)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return q.startsOf(o, before, those)
-}
-
-// addParents adds those that have begun one of them here, and so on (N19). Their identifiers say which were begun so, and
-// nothing is read of the others.
-func (q *Queue) addParents(those map[message.InstanceID]bool) error {
-	for _, i := range slices.Collect(maps.Keys(those)) {
-		for message.DepthOf(i) > 0 {
-			started, found, err := q.auditAt(record.AppendInstanceKey(nil, i, record.InstanceStarted))
-			if err != nil {
-				return err
-			}
-			if !found || started.Parent == nil || those[started.Parent.Instance] {
-				break
-			}
-			i = started.Parent.Instance
-			those[i] = true
-		}
+		return fmt.Errorf("list instances: %w", q.records.Judge(err))
 	}
 	return nil
 }
@@ -227,39 +215,6 @@ func (q *Queue) Waiting(of processtable.ProcessID) (all []Waiting, err error) {
 	return all, nil
 }
 
-// having gives the instances that have a message of a class whose key, behind the instance, is as is says. It goes
-// through keys alone.
-func (q *Queue) having(o ListOptions, class byte, is func(*record.KeyReader) bool) (map[message.InstanceID]bool, error) {
-	those := map[message.InstanceID]bool{}
-	err := q.records.Each(store.ScanOptions{Prefix: o.prefix(class), KeysOnly: true}, func(key, _ []byte) error {
-		k := record.KeyReader{Rest: key[1:]}
-		k.Process()
-		if i := message.InstanceID(k.Bytes(16)); is(&k) && !k.Bad {
-			those[i] = true
-		}
-		return nil
-	})
-	return those, err
-}
-
-// startsOf gives the keys of the newest starts before a key, of some instances. It reads the start of a few at most.
-func (q *Queue) startsOf(o ListOptions, before []byte, those map[message.InstanceID]bool) ([][]byte, error) {
-	if len(those) > fewPlaces {
-		return q.startsWith(o, before, func(i message.InstanceID) bool { return those[i] })
-	}
-	newest := newestStarts{o: o, before: before}
-	for i := range those {
-		started, found, err := q.auditAt(record.AppendInstanceKey(nil, i, record.InstanceStarted))
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			newest.add(Place{started.Time, i})
-		}
-	}
-	return newest.keys(), nil
-}
-
 // prefix is what the keys of a class begin with where they are of the process.
 func (o *ListOptions) prefix(class byte) []byte {
 	switch {
@@ -269,40 +224,4 @@ func (o *ListOptions) prefix(class byte) []byte {
 		return record.AppendName([]byte{class}, o.Process.Name)
 	}
 	return record.AppendProcess(nil, class, o.Process)
-}
-
-// newestStarts keeps the newest of those that a list wants.
-type newestStarts struct {
-	o      ListOptions
-	before []byte
-	heap   startHeap
-}
-
-func (n *newestStarts) add(p Place) {
-	key := p.key()
-	if n.before != nil && bytes.Compare(key, n.before) >= 0 || p.Started.Before(n.o.Since) {
-		return
-	}
-	heap.Push(&n.heap, key)
-	if len(n.heap) > n.o.Limit {
-		heap.Pop(&n.heap)
-	}
-}
-
-func (n *newestStarts) keys() [][]byte {
-	slices.SortFunc(n.heap, func(a, b []byte) int { return bytes.Compare(b, a) })
-	return n.heap
-}
-
-// startHeap has the oldest start on top.
-type startHeap [][]byte
-
-func (h startHeap) Len() int           { return len(h) }
-func (h startHeap) Less(i, j int) bool { return bytes.Compare(h[i], h[j]) < 0 }
-func (h startHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *startHeap) Push(x any)        { *h = append(*h, x.([]byte)) }
-func (h *startHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
 }

@@ -251,7 +251,11 @@ func (q *Queue) Forget(f Forget) (tx *record.Tx, more bool, err error) {
 			}
 			records++
 			tx.Forget = appendForgotten(tx.Forget, bytes.Clone(key), &a, ref)
-			return nil
+			if a.Event != record.EventStarted {
+				return nil
+			}
+			tx.Forget, err = q.appendUnlisted(tx.Forget, &a)
+			return err
 		})
 		if err != nil && !errors.Is(err, read.ErrEnough) {
 			return nil, false, fmt.Errorf("forget instance %s: %w", f.Instance, q.records.Judge(err))
@@ -275,6 +279,20 @@ func (q *Queue) startOf(i message.InstanceID) (*record.RemovedStart, error) {
 		Definition: started.Definition, Input: record.SumInput(started.Output), Key: started.Reason,
 		Started: started.Time, Ended: ended.Time,
 	}, nil
+}
+
+// appendUnlisted adds the removal of what the index has of an instance that has ended. What it has begun may run on,
+// and be in error.
+func (q *Queue) appendUnlisted(ops []store.Op, a *record.AuditRecord) ([]store.Op, error) {
+	at := record.StandingOf(a)
+	for _, l := range []record.Listed{record.ListedFinished, record.ListedStopped} {
+		ops = append(ops, store.Op{Key: record.AppendListedKey(nil, l, at, a.Instance)})
+	}
+	err := q.records.Each(store.ScanOptions{Prefix: record.AppendListedKey(nil, record.ListedInError, at, a.Instance), KeysOnly: true}, func(key, _ []byte) error {
+		ops = append(ops, store.Op{Key: bytes.Clone(key)})
+		return nil
+	})
+	return ops, err
 }
 
 // appendForgotten adds the removal of an audit record, of what it has staged, and of its

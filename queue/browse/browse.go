@@ -225,6 +225,27 @@ func (q *Queues) Records(id processtable.ProcessID, after message.InstanceID, li
 	return found, more, nil
 }
 
+// HasActivity says whether anything of an instance lies at an activity here, in any scope. It reads keys only.
+func (q *Queues) HasActivity(id processtable.ProcessID, i message.InstanceID, activity processtable.ActivityID) (has bool, err error) {
+	prefix := record.AppendProcess(nil, record.ClassMessage, id)
+	o := store.ScanOptions{Prefix: append(bytes.Clone(prefix), i[:]...), KeysOnly: true}
+	err = q.records.Each(o, func(key, _ []byte) error {
+		k := record.KeyReader{Rest: key[len(prefix):]}
+		e := k.Entry()
+		if k.Bad {
+			return record.Damaged(key, record.ErrKey.Error())
+		}
+		if has = e.Activity == activity; has {
+			return read.ErrEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, read.ErrEnough) {
+		return false, fmt.Errorf("look for %s of instance %s: %w", activity, i, q.records.Judge(err))
+	}
+	return has, nil
+}
+
 // Count gives how many messages of a kind a process queue has. It reads their keys only.
 func (q *Queues) Count(id processtable.ProcessID, kind message.Kind) (n int, err error) {
 	o := store.ScanOptions{Prefix: record.AppendProcess(nil, record.ClassMessage, id), KeysOnly: true}

@@ -3,6 +3,7 @@ package browse
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"fmqm/internal/store"
 	"fmqm/message"
@@ -35,12 +36,22 @@ func (q *Queues) Table(id processtable.ProcessID) (encoded []byte, definition pr
 
 // Marker gives the marker of an instance that an operator ended, nil if there is none.
 func (q *Queues) Marker(id processtable.ProcessID, i message.InstanceID) (*message.Message, error) {
+	found, err := q.marks(id, i, message.KindMarker)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// Marks gives what suspends and resumes an instance lie here (N29), in the order of their keys.
+func (q *Queues) Marks(id processtable.ProcessID, i message.InstanceID) ([]message.Message, error) {
+	return q.marks(id, i, message.KindMark)
+}
+
+func (q *Queues) marks(id processtable.ProcessID, i message.InstanceID, kind message.Kind) ([]message.Message, error) {
 	found, err := q.browse(append(record.AppendProcess(nil, record.ClassMarker, id), i[:]...))
 	if err != nil {
 		return nil, fmt.Errorf("marker of instance %s: %w", i, q.records.Judge(err))
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
+	return slices.DeleteFunc(found, func(m message.Message) bool { return m.Kind != kind }), nil
 }

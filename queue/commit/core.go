@@ -118,7 +118,7 @@ type Facts struct {
 	Peers    []Bind
 	Tables   []Table
 	Current  []processtable.ProcessID // versions that are pending no more
-	Markers  []message.InstanceID     // of instances that an operator has ended
+	Markers  []message.InstanceID     // of instances that have a marker or marks
 	Moves    []MoveFact               // what is to be moved next
 }
 

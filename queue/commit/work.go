@@ -83,7 +83,7 @@ type Put struct {
 	Process processtable.ProcessID
 	Entry   message.Entry
 	Op      int  // of Work.Ops: the message's record
-	Marker  bool // an operator has ended the instance
+	Marker  bool // an operator has ended the instance, or has suspended it or something of it
 
 	// Number is of the delivery, and Oldest of the first one to the entry of those that were not
 	// all taken: no other entry has it. Deliver says whether there is a reader to have it. Arrival

@@ -55,7 +55,10 @@ func (s *Step) owns(shown []byte, changes []store.Op) error {
 // (N11), and timers with a name and a pause (N13). No record of format 1 changes. But a program
 // that knows only that one would leave what waits apart where it is, and would not say so: the
 // number keeps it from opening the store.
-var Steps = []Step{{}}
+//
+// Format 3 has the index of instances (record.ClassListed). A program of format 2 would not keep it, and what it
+// left would be missing in lists.
+var Steps = []Step{{}, index}
 
 // Newest is the one that a program with these steps writes.
 func Newest(steps []Step) byte { return byte(1 + len(steps)) }
@@ -72,9 +75,10 @@ func Of(content []byte, newest byte) (format byte, err error) {
 	return content[0], nil
 }
 
-// Migrate brings a store to the newest format, from where it is.
-func Migrate(engine store.Engine, steps []Step) error {
-	m := migration{engine, read.Records{Reader: engine}}
+// Migrate brings a store to the newest format, from where it is. begins is told from which format to which, before
+// anything is changed, or where it goes on; nil: nobody is.
+func Migrate(engine store.Engine, steps []Step, begins func(from, to byte)) error {
+	m := migration{engine, read.Records{Reader: engine}, begins}
 	return m.take(steps)
 }
 
@@ -82,9 +86,18 @@ func Migrate(engine store.Engine, steps []Step) error {
 type migration struct {
 	engine store.Engine
 	read   read.Records
+	begins func(from, to byte)
 }
 
-func (m migration) take(steps []Step) error {
+// begin tells that a step begins or goes on, once.
+func (m *migration) begin(from, to byte) {
+	if m.begins != nil {
+		m.begins(from, to)
+	}
+	m.begins = nil
+}
+
+func (m *migration) take(steps []Step) error {
 	for {
 		content, err := m.read.Content(record.KeyFormat)
 		if err != nil {
@@ -97,6 +110,7 @@ func (m migration) take(steps []Step) error {
 		next, err := m.read.Content(record.KeyMigrating)
 		switch {
 		case err == nil && format > 1:
+			m.begin(format-1, Newest(steps))
 			err = m.takeStep(steps[format-2], next)
 		case err == nil:
 			err = record.Damaged(record.KeyMigrating, "no step leads to format 1")
@@ -104,6 +118,7 @@ func (m migration) take(steps []Step) error {
 		case format == Newest(steps):
 			return nil
 		default:
+			m.begin(format, Newest(steps))
 			format++
 			err = m.commitStep("migrate.begun", []store.Op{{Key: record.KeyFormat, Value: record.New(record.KeyFormat, format)}, progress(nil)})
 		}

@@ -85,6 +85,8 @@ func alone(in read.Records, key, value []byte) (err error) {
 		err = form(key, func(k *record.KeyReader) { k.Name() })
 	case record.ClassStart:
 		err = form(key, func(k *record.KeyReader) { k.Bytes(8 + 16) })
+	case record.ClassListed:
+		err = form(key, listed)
 	case record.ClassChunk:
 		err = form(key, func(k *record.KeyReader) { k.Bytes(8 + 4) })
 	}
@@ -98,6 +100,23 @@ func form(key []byte, take func(*record.KeyReader)) error {
 		return record.Damaged(key, record.ErrKey.Error())
 	}
 	return nil
+}
+
+// listed takes a key of the index of instances.
+func listed(k *record.KeyReader) {
+	switch of := record.Listed(k.Bytes(1)[0]); of {
+	case record.ListedUnplaced:
+		k.Bytes(16)
+		k.Cause()
+	case record.ListedRunning, record.ListedFinished, record.ListedStopped, record.ListedInError:
+		k.Process()
+		k.Bytes(8 + 16)
+		if of == record.ListedInError {
+			k.Cause()
+		}
+	default:
+		k.Bad = true
+	}
 }
 
 func table(in read.Records, key, value []byte) error {

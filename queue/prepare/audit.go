@@ -16,6 +16,10 @@ func (b *builder) audit(i int) {
 		return
 	}
 	key, history := b.auditKey(a)
+	switch key[0] {
+	case record.ClassInstance:
+		b.bound(i)
+	}
 	start := len(b.buf)
 	b.buf = record.Begin(b.buf)
 	staged := -1
@@ -39,10 +43,7 @@ func (b *builder) audit(i int) {
 	if a.Event == record.EventStarted {
 		start := len(b.buf)
 		b.buf = record.AppendStartKey(b.buf, a.Time, a.Instance)
-		key := b.cut(start)
-		start = len(b.buf)
-		b.buf = record.End(record.Begin(b.buf))
-		b.sealed(key, b.cut(start))
+		b.empty(b.cut(start))
 	}
 }
 

@@ -28,6 +28,9 @@ type Preparer struct {
 	Size     func(*change.Batch) int64                                        // adds up
 	Now      func() time.Time                                                 // when items were put; asked once for a transaction that has any
 	Bound    func(processtable.ProcessID) (processtable.DefinitionHash, bool) // what a process is bound to on disk
+	// Standing reads, by the start of an instance that is on disk, where it stands in the index of instances; false: it was not
+	// started here. It is asked once for each that ends, and for each notice of an error.
+	Standing func(message.InstanceID) (record.Standing, bool, error)
 
 	// The highest number that was given, of staged bodies, of refused messages and of those that
 	// wait for a table.
@@ -130,6 +133,7 @@ func (p *Preparer) build(c *Changes, tx *record.Tx, inline int) {
 	for i := range tx.Audit {
 		b.audit(i)
 	}
+	b.index()
 	for i := range tx.Tables {
 		b.table(&tx.Tables[i])
 	}
@@ -167,6 +171,9 @@ type builder struct {
 	p      *Preparer
 	inline int // the largest part of a record that is not staged
 	now    time.Time
+
+	started, ended []int // of Tx.Audit
+	notices        []notice
 }
 
 func (b *builder) fail(err error) {
@@ -187,6 +194,13 @@ func (b *builder) op(key, value []byte) int {
 func (b *builder) sealed(key, value []byte) int {
 	record.Seal(key, value)
 	return b.op(key, value)
+}
+
+// empty adds a put of a record that has no content.
+func (b *builder) empty(key []byte) {
+	start := len(b.buf)
+	b.buf = record.End(record.Begin(b.buf))
+	b.sealed(key, b.cut(start))
 }
 
 func (b *builder) timer(t *record.Timer) {
@@ -257,6 +271,9 @@ func (b *builder) schedule(s *record.Schedule) {
 func (b *builder) consume(c *record.Consume) {
 	b.Consumes = append(b.Consumes, commit.Consume{Process: c.Process, Entry: c.Entry, Takes: len(c.Keys)+len(c.Timers) > 0})
 	for _, k := range c.Keys {
+		if record.IsNotice(&c.Entry, k.Kind) {
+			b.notices = append(b.notices, notice{c.Entry.Instance, k, true})
+		}
 		start := len(b.buf)
 		b.buf = record.AppendMessageKey(b.buf, c.Process, &c.Entry, k)
 		op := b.op(b.cut(start), nil)

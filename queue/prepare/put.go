@@ -22,6 +22,9 @@ func (b *builder) put(i int) {
 
 func (b *builder) putLocal(m *message.Message) {
 	entry := m.Entry()
+	if record.IsNotice(&entry, m.Kind) {
+		b.notice(m)
+	}
 	start := len(b.buf)
 	b.buf = record.AppendMessageKey(b.buf, m.Queue.Process, &entry, m.Key())
 	key := b.cut(start)
@@ -43,10 +46,10 @@ func (b *builder) putLocal(m *message.Message) {
 	op := b.op(key, b.cut(start)) // the committer seals it
 	b.name(staged, op)
 	b.Replaces = append(b.Replaces, op)
-	if m.Kind == message.KindMarker {
+	if m.Kind.OfInstance() {
 		b.chargeMarker(m)
 	}
-	b.Puts = append(b.Puts, commit.Put{Process: m.Queue.Process, Entry: entry, Op: op, Marker: m.Kind == message.KindMarker})
+	b.Puts = append(b.Puts, commit.Put{Process: m.Queue.Process, Entry: entry, Op: op, Marker: m.Kind.OfInstance()})
 	b.Local = append(b.Local, b.count(m, entry))
 }
 
@@ -130,7 +133,7 @@ func (b *builder) largeItem(to processtable.NodeID, lane message.Lane, put int, 
 }
 
 // Counts says whether a message of a kind is counted in the depth of its queue.
-func Counts(k message.Kind) bool { return k != message.KindMarker }
+func Counts(k message.Kind) bool { return !k.OfInstance() }
 
 // count says what a put adds to the depth of its queue. Connectors and records come once
 // each, unless a store was lost or an operator lets one come again; who counts knows about

@@ -69,7 +69,7 @@ func (b *builder) charge(kind byte, what []byte, peer processtable.NodeID, size 
 	b.Charges = append(b.Charges, c)
 }
 
-// chargeMarker charges a marker to who has brought it, the first of its instance here.
+// chargeMarker charges a marker, or a mark, to who has brought it, the first of its key here.
 func (b *builder) chargeMarker(m *message.Message) {
 	entry := m.Entry()
 	b.charge(record.UsageMarker, record.AppendName(record.AppendMessageKey(nil, m.Queue.Process, &entry, m.Key()), ""), m.From, 0)

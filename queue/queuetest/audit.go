@@ -120,6 +120,7 @@ func testInstances(t *testing.T, open storetest.Open) {
 			s.must(tx)
 		}
 	}
+	states := map[bool]audit.States{true: audit.AllStates}
 	for _, all := range []bool{false, true} {
 		for _, limit := range []int{1, 3, 5, 0} {
 			t.Run(fmt.Sprintf("all %v, %d at a time", all, limit), func(t *testing.T) {
@@ -127,7 +128,7 @@ func testInstances(t *testing.T, open storetest.Open) {
 				var before message.InstanceID
 				last := noon.Add(time.Hour)
 				for {
-					list, err := s.Instances(audit.ListOptions{All: all, Limit: limit, Before: before})
+					list, err := s.Instances(audit.ListOptions{States: states[all], Limit: limit, Before: before})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -161,9 +162,9 @@ func testInstances(t *testing.T, open storetest.Open) {
 		want string
 	}{
 		"running, since the seventh minute": {audit.ListOptions{Since: noon.Add(7 * time.Minute)}, "[5 10 8 1]"},
-		"all, since the seventh minute":     {audit.ListOptions{All: true, Since: noon.Add(7 * time.Minute)}, "[5 10 3 8 1]"},
+		"all, since the seventh minute":     {audit.ListOptions{States: audit.AllStates, Since: noon.Add(7 * time.Minute)}, "[5 10 3 8 1]"},
 		"below another node's":              {audit.ListOptions{Below: audit.Place{Started: started(8).Add(1)}}, "[8 1 11 4 2 7]"},
-		"all, below another node's":         {audit.ListOptions{All: true, Below: audit.Place{Started: started(8).Add(1)}, Limit: 3}, "[8 1 6]"},
+		"all, below another node's":         {audit.ListOptions{States: audit.AllStates, Below: audit.Place{Started: started(8).Add(1)}, Limit: 3}, "[8 1 6]"},
 		"of a process":                      {audit.ListOptions{Process: processtable.ProcessID{Name: procP.Name}, Limit: 2}, "[5 10]"},
 		"of a version":                      {audit.ListOptions{Process: procP, Limit: 1}, "[5]"},
 		"of another version":                {audit.ListOptions{Process: processtable.ProcessID{Name: procP.Name, Version: procP.Version + 1}}, "[]"},

@@ -48,7 +48,7 @@ func (s *site) dump() string {
 			}
 		}
 	}
-	instances, err := s.Instances(audit.ListOptions{All: true, Limit: 1 << 20})
+	instances, err := s.Instances(audit.ListOptions{States: audit.AllStates, Limit: 1 << 20})
 	s.check(err)
 	for _, i := range instances {
 		history, err := s.History(i.Started.Instance)
@@ -257,7 +257,7 @@ func (m *model) compare(t *rapid.T, s *site) {
 	if got := s.keys()["b"]; got != large+items {
 		t.Fatalf("%d bodies are staged, want %d", got, large+items)
 	}
-	list, err := s.Instances(audit.ListOptions{All: true, Limit: 1000})
+	list, err := s.Instances(audit.ListOptions{States: audit.AllStates, Limit: 1000})
 	if err != nil || len(list) != m.audit {
 		t.Fatalf("%d instances, %v, want %d", len(list), err, m.audit)
 	}

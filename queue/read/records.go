@@ -126,6 +126,24 @@ func (r Records) Audit(key, value []byte) (a record.AuditRecord, err error) {
 	return a, err
 }
 
+// Standing reads where an instance stands in the index of instances; false: it was not started here, or what there is
+// of it was removed.
+func (r Records) Standing(i message.InstanceID) (record.Standing, bool, error) {
+	key := record.AppendInstanceKey(nil, i, record.InstanceStarted)
+	value, err := r.Get(key)
+	if errors.Is(err, store.ErrNotFound) {
+		return record.Standing{}, false, nil
+	}
+	var a record.AuditRecord
+	if err == nil {
+		a, _, err = record.ReadAuditHead(key, value)
+	}
+	if err != nil {
+		return record.Standing{}, false, fmt.Errorf("read the start of instance %s: %w", i, r.Judge(err))
+	}
+	return record.StandingOf(&a), true, nil
+}
+
 // ErrGone: a chunk is not there. The record that names it was removed since it was
 // read, or it is damage; reading the record again tells.
 var ErrGone = fmt.Errorf("a chunk of its body is missing: %w", record.ErrDamaged)

@@ -35,18 +35,32 @@ const (
 	EventSent       Event = 26 // an activity has sent an event: About; Output is the body of its message (N24). Of the event queue: one was passed on
 	EventReceived   Event = 27 // a receive has taken the event About
 	EventPutBack    Event = 28 // the event About came for a receive that was over, or beside the one that it took: it is back in its place
-	events          Event = 29
+	EventSuspended  Event = 44 // an operator has suspended an activity with all inside of it, or, of source, the instance (N29)
+	EventResumed    Event = 45 // a suspend of such was lifted, by an operator or since its time has come
 )
+
+// ranges are the numbers of the events, from each first to its last.
+var ranges = [...][2]Event{
+	{EventStarted, EventReturned},
+	{EventDecided, EventThinned},
+	{EventSent, EventPutBack},
+	{EventSuspended, EventResumed},
+}
 
 // Valid says whether it is one that this program knows.
 func (e Event) Valid() bool {
-	return EventStarted <= e && e <= EventReturned || EventDecided <= e && e <= EventThinned || EventSent <= e && e < events
+	for _, r := range ranges {
+		if r[0] <= e && e <= r[1] {
+			return true
+		}
+	}
+	return false
 }
 
 // Events gives all events.
 func Events() (all []Event) {
-	for e := EventStarted; e < events; e++ {
-		if e.Valid() {
+	for _, r := range ranges {
+		for e := r[0]; e <= r[1]; e++ {
 			all = append(all, e)
 		}
 	}
@@ -112,6 +126,19 @@ func (a *AuditRecord) Hearsay() bool {
 	default:
 		return false
 	}
+}
+
+// Suspended is the line about a suspend or a resume (N29), but for when, and of which instance: one of all of it
+// is of its source, as its start is.
+func Suspended(m *message.Mark) AuditRecord {
+	r := AuditRecord{Event: EventSuspended, Scope: m.Scope, Activity: m.Activity, Reason: m.Reason, By: m.By}
+	if m.Activity == "" {
+		r.Activity = processtable.Source
+	}
+	if m.Resumes() {
+		r.Event = EventResumed
+	}
+	return r
 }
 
 // Word is what a record says of an operator's word.

@@ -361,7 +361,7 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 	case EventTerminated, EventSkipped, EventCancelled, EventThinned:
 		return 0, true
 	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned,
-		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, events:
+		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventSuspended, EventResumed:
 		return 0, false
 	}
 	return 0, false

@@ -29,7 +29,7 @@ var KeyCommits = AppendName([]byte{ClassMeta}, "commits")
 //	t  process table    process
 //	q  process queue    process, instance, scope, activity, message
 //	r  instance record  process, instance, scope, activity, message
-//	k  marker           process, instance, scope, activity, message
+//	k  marker, marks    process, instance, scope, activity, message
 //	x  transmission     peer, lane, number
 //	l  trimmed up to    peer, lane
 //	a  accepted         peer, lane
@@ -48,11 +48,12 @@ var KeyCommits = AppendName([]byte{ClassMeta}, "commits")
 //
 //	I  instances        instance, 1 for its start or 2 for its end
 //	T  instances        time of the start, instance
+//	F  index            r, f, t or e, process, time of the start, instance, and of e the cause; or u, instance, the cause
 //	E  ends             instance, scope, activity
 //	H  other events     instance, clock, commit, index
 //	R  removed          instance
 //
-// where process is name and version. A message is its kind and its source; behind that, unless
+// where process is name and version. A cause is the instance that was told of an error, and by whom: instance, scope, activity, number. A message is its kind and its source; behind that, unless
 // it is plain, stand a byte 1, the source's scope and its number. Everything of one activity is one prefix.
 const (
 	ClassMeta         = 'm'
@@ -75,6 +76,7 @@ const (
 	ClassUsage        = 'L'
 	ClassInstance     = 'I'
 	ClassStart        = 'T'
+	ClassListed       = 'F'
 	ClassEnd          = 'E'
 	ClassHistory      = 'H'
 	ClassRemoved      = 'R'
@@ -111,7 +113,7 @@ func classOf(k message.Kind) byte {
 	switch k {
 	case message.KindRecord:
 		return ClassRecord
-	case message.KindMarker:
+	case message.KindMarker, message.KindMark:
 		return ClassMarker
 	case message.KindConnector, message.KindSnapshot, message.KindNotice, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer,
 		message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk,

@@ -25,8 +25,8 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 unreachable or 
 fmqm list
 fmqm why ` + example,
 		Commands: []*cli.Command{
-			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(),
-			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), terminateCommand(), refusedCommand(),
+			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(), logsCommand(),
+			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), terminateCommand(), suspendCommand(), resumeCommand(), refusedCommand(),
 			rebuildCommand(), scheduleCommand(), eventCommand(), whoamiCommand(),
 			common.CompletionCommand("fmqm"), common.ManCommand("fmqm"),
 		},

@@ -149,7 +149,7 @@ func TestList(t *testing.T) {
 		t.Errorf("the second page was asked for with %+v", asked[2])
 	}
 	r = fmqm(to, "", "list", "--all", "--limit", "2", "-o", "jsonl")
-	if strings.Count(r.out, "\n") != 2 || r.err != "there are more: --limit says how many are listed\n"+away {
+	if strings.Count(r.out, "\n") != 2 || r.err != "there are more: --limit says how many are listed, --after goes on behind the last of them\n"+away {
 		t.Errorf("with a limit: %+v", r)
 	}
 	asked = nil
@@ -377,6 +377,9 @@ func TestExitCodesOfEveryCommand(t *testing.T) {
 		OnWhy: func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error) {
 			return api.WhyAnswer{}, answer
 		},
+		OnLogs: func(context.Context, api.InstanceID, api.LogsRequest) (api.LogsAnswer, error) {
+			return api.LogsAnswer{}, answer
+		},
 		OnRetry:     func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error) { return api.Word{}, answer },
 		OnTerminate: func(context.Context, api.InstanceID, string) error { return answer },
 		OnNodes:     func(context.Context) (api.NodesAnswer, error) { return api.NodesAnswer{}, answer },
@@ -385,7 +388,7 @@ func TestExitCodesOfEveryCommand(t *testing.T) {
 		},
 	})
 	absent := "unix:" + t.TempDir() + "/absent.sock"
-	lines := []string{"start p", "status " + id, "list", "watch " + id, "history " + id, "nodes", "why " + id, "retry " + id + " credit", "terminate " + id, "dead list"}
+	lines := []string{"start p", "status " + id, "list", "watch " + id, "history " + id, "logs " + id + " credit", "nodes", "why " + id, "retry " + id + " credit", "terminate " + id, "dead list"}
 	for _, line := range lines {
 		for code, exit := range map[api.Code]int{api.CodeFailed: 1, api.CodeUsage: 2, api.CodeNotFound: 3, api.CodeRefused: 4, api.CodeUnreachable: 5} {
 			answer = api.Errorf(code, "do that", "it is so")

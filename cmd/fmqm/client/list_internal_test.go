@@ -40,12 +40,12 @@ func TestSince(t *testing.T) {
 		"2025-06-01T14:05:06Z": time.Date(2025, 6, 1, 14, 5, 6, 0, time.UTC),
 		"9:15":                 time.Date(2025, 6, 2, 9, 15, 0, 0, time.Local),
 	} {
-		if got, err := parseSince(text, now); err != nil || !got.Equal(want) {
+		if got, err := parseSince("since", text, now); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "-2h", "2", "d", "-3d", "2025-13-01", "25:00"} {
-		if got, err := parseSince(text, now); err == nil {
+		if got, err := parseSince("since", text, now); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,9 +28,10 @@ func manyFlags() []cli.Flag {
 
 // many is a command about all instances that a filter names.
 type many struct {
-	what   string // retry or terminate
+	what   string // retry, terminate, suspend or resume
 	filter filter
-	reason string // of a retry, for the history
+	reason string    // of all but terminate, for the history
+	until  time.Time // of suspend; zero: no end
 }
 
 // deed is what such a command does at one place, or would do.
@@ -76,7 +78,7 @@ func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) 
 	if f.limit == 0 {
 		f.limit = manyInstances
 	}
-	return &many{what, f, c.String("reason")}, nil
+	return &many{what: what, filter: f, reason: c.String("reason")}, nil
 }
 
 // do says what would be done, or does it and says what came of it.
@@ -263,14 +265,17 @@ func sayQueued(c *cli.Context, deeds []deed) {
 }
 
 func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
-	if m.what == "retry" {
+	switch m.what {
+	case "suspend", "resume":
+		m.word(ctx, client, d)
+	case "retry":
 		var word api.Word
 		word, d.err = client.Retry(ctx, d.Instance, api.RetryRequest{Scope: d.Scope, Activity: d.Activity, Reason: m.reason})
 		d.Result, d.Reason = string(word.Result), word.Reason
 		if word.Result == api.WordQueued {
 			d.ID = word.ID
 		}
-	} else {
+	default:
 		d.Result, d.err = "done", endOne(ctx, client, d)
 	}
 	if d.err != nil {

@@ -96,6 +96,17 @@ func TestManyOverAllSites(t *testing.T) {
 		"the newest":           {"A", []string{"--limit", "1"}, []string{runs + " running A"}},
 		"of the last hour":     {"A", []string{"--since", "1h"}, []string{runs + " running A", fails + " in-error B"}},
 		"since another moment": {"A", []string{"--since", "0s"}, []string{}},
+		"of several states":    {"B", []string{"--state", "running", "--state", "finished"}, []string{done + " finished A", runs + " running A"}},
+		"the oldest first":     {"A", []string{"--all", "--sort", "oldest"}, []string{fails + " in-error B", runs + " running A", done + " finished A"}},
+		"behind another":       {"B", []string{"--all", "--after", done}, []string{runs + " running A", fails + " in-error B"}},
+		"behind a far one":     {"A", []string{"--all", "--sort", "oldest", "--after", fails}, []string{runs + " running A", done + " finished A"}},
+		"before a moment":      {"A", []string{"--started-before", "0s"}, []string{runs + " running A", fails + " in-error B"}},
+		"older":                {"A", []string{"--older", "1h"}, []string{}},
+		"at an activity":       {"A", []string{"--activity", "there"}, []string{runs + " running A"}},
+		"at one of B":          {"B", []string{"--activity", "more", "--everywhere"}, []string{fails + " in-error B"}},
+		"by the input":         {"A", []string{"--all", "--process", "any", "--where", "rc == 3"}, []string{fails + " in-error B"}},
+		"by another input":     {"B", []string{"--all", "--process", "any", "--where", "rc != 3"}, []string{done + " finished A"}},
+		"nothing waits":        {"A", []string{"--waiting-on", "B"}, []string{}},
 	} {
 		var got []string
 		var said string

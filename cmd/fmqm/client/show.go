@@ -81,6 +81,7 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 	if st.Reason != "" {
 		lines = append(lines, [2]string{"reason", common.OneLine(st.Reason)})
 	}
+	lines = append(lines, suspendedLines(st)...)
 	if len(st.Output) > 0 {
 		lines = append(lines, [2]string{"output", common.OneLine(string(st.Output))})
 	}

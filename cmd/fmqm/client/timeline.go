@@ -209,6 +209,12 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		return fmt.Sprintf("%s %s begins with %s", t.marks.other, e.Activity, e.About)
 	case api.EventNotified:
 		return fmt.Sprintf("%s %s notifies: %s", t.marks.other, e.Activity, e.Reason)
+	case api.EventSuspended, api.EventResumed:
+		what := e.Activity
+		if what == "source" {
+			what = "instance"
+		}
+		return strings.TrimSuffix(fmt.Sprintf("%s %s %s by %s: %s", t.marks.other, what, e.Event, e.By, e.Reason), ": ")
 	case api.EventRaced:
 		return fmt.Sprintf("%s %s: %s", t.marks.dead, e.Activity, e.Reason)
 	case api.EventEnded:
@@ -255,7 +261,7 @@ func (t *timeline) paint(e api.Event, text string) string {
 	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling, api.EventRaced:
 		return t.style.Faint(text)
 	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventDropped, api.EventAsked, api.EventAnswered,
-		api.EventSent, api.EventReceived, api.EventPutBack, api.EventDecided, api.EventNotified:
+		api.EventSent, api.EventReceived, api.EventPutBack, api.EventDecided, api.EventNotified, api.EventSuspended, api.EventResumed:
 		return t.style.Busy(text)
 	case api.EventInError:
 		return t.style.Bad(text)

@@ -10,6 +10,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"fmqm/link/https"
 	"fmqm/node"
 	"fmqm/node/config"
+	"fmqm/node/logs"
 	"fmqm/node/retention"
 	"fmqm/node/trust"
 	"fmqm/processtable"
@@ -129,7 +131,7 @@ func Start(o Options) (d *Daemon, err error) {
 	options := node.Options{
 		Name: c.Node, Engine: &timed{Engine: engine, commits: d.metrics.commits}, Registry: d.registry, Log: o.Log,
 		Peers: d.links.ways.Peers, Unlisted: d.links.ways.Unlisted,
-		Limits: limits(c), Disk: engine, Definers: definers(c), Remote: remoteOperators(c), Staff: people(c), Broker: d.brokerStatus,
+		Limits: limits(c), Disk: engine, LogDir: filepath.Join(c.Data, "logs"), Definers: definers(c), Remote: remoteOperators(c), Staff: people(c), Broker: d.brokerStatus,
 	}
 	if o.Observe != nil {
 		options.Observe = func(r record.AuditRecord) { o.Observe(c.Node, r) }
@@ -172,6 +174,7 @@ func limits(c *config.Config) node.Limits {
 	return node.Limits{
 		Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission, Peer: c.Limits.Peer,
 		Audit:       retention.Policy{Age: c.Audit.Age, Bytes: c.Audit.Bytes},
+		Logs:        logs.Limits{Bytes: c.Logs.Bytes, Age: c.Logs.Age, Attempt: int(c.Logs.Attempt)},
 		NoSchedules: c.NoSchedules,
 		KeepEvents:  c.Events.Keep, Events: c.Events.Limit, EventsOf: c.Events.From,
 	}

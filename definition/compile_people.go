@@ -1,0 +1,44 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+
+	"fmqm/container"
+	"fmqm/processtable"
+)
+
+// hidden adds the connectors that bring who did what an activity asks for (processtable.Manual): to a subprocess, where people have a
+// part in the process, who has started the instance.
+func (c *compiler) hidden(g *graph, a *Activity) error {
+	asks := a.Staff.asks()
+	if a.Child != nil && g.inside == "" && needsPeopleFormat(c.p) != "" {
+		asks = []string{sourceEnd}
+	}
+	to := c.row(g, a.Name)
+	for _, name := range asks {
+		from := c.row(g, name)
+		if from == nil {
+			return fmt.Errorf("activity %s asks who did %s: there is no such activity", a.Name, name)
+		}
+		c.tells(from, to)
+	}
+	if of := c.done(to); of.Manual != nil {
+		of.Manual.Did = to.Doers()
+	}
+	return nil
+}
+
+// tells adds who did from to what from sends to; where it sends nothing that is all of a connector.
+func (c *compiler) tells(from, to *processtable.Activity) {
+	did := processtable.Mapping{Did: true, Type: container.Scalar(container.String), Source: processtable.DidMember, Target: processtable.DidMember}
+	out := slices.IndexFunc(from.OutData, func(d processtable.OutData) bool { return d.To == to.Name })
+	if out < 0 {
+		out = len(from.OutData)
+		from.OutData = append(from.OutData, processtable.OutData{To: to.Name, Node: c.places[to.Row()]})
+		to.InData = append(to.InData, processtable.InData{From: from.Name})
+	}
+	in := slices.IndexFunc(to.InData, func(d processtable.InData) bool { return d.From == from.Name })
+	all := append(slices.Clip(from.OutData[out].Mappings), did)
+	from.OutData[out].Mappings, to.InData[in].Mappings = all, all
+}

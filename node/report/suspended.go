@@ -1,0 +1,153 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"fmqm/api"
+	"fmqm/message"
+	"fmqm/processtable"
+)
+
+// Suspending is a mark of the instance at a node: a suspend, or a resume (N29).
+type Suspending struct {
+	ID       message.WordID   `json:"id"`
+	Scope    string           `json:"scope,omitempty"` // as entries have it
+	Activity string           `json:"activity,omitempty"`
+	Lifts    []message.WordID `json:"lifts,omitempty"`
+	By       string           `json:"by,omitempty"`
+	Reason   string           `json:"reason,omitempty"`
+	Time     time.Time        `json:"time"`
+	Until    time.Time        `json:"until,omitzero"`
+	Expires  bool             `json:"expires,omitempty"` // the node has lifted it by itself, as others do
+}
+
+// marksAt are the marks that a node has of an instance that was started at origin.
+func marksAt(all []message.Message, origin processtable.NodeID) (marks []Suspending) {
+	for i := range all {
+		m, err := message.MarkOf(&all[i])
+		if err != nil || origin != "" && m.Origin != origin {
+			continue
+		}
+		marks = append(marks, Suspending{
+			ID: m.ID, Scope: string(m.Scope), Activity: string(m.Activity), Lifts: m.Lifts, By: m.By, Reason: m.Reason,
+			Time: m.Time, Until: m.Until, Expires: m.Expires(),
+		})
+	}
+	return marks
+}
+
+// suspends are those in force, as far as the nodes that answered know: what one has heard of counts, the others
+// have not heard of it yet.
+func (g *Gathered) suspends() (in []Suspending) {
+	all := g.allMarks()
+	for _, s := range all {
+		lifted := func(m Suspending) bool { return slices.Contains(m.Lifts, s.ID) }
+		if len(s.Lifts) == 0 && !slices.ContainsFunc(all, lifted) {
+			in = append(in, s)
+		}
+	}
+	return in
+}
+
+// allMarks are the marks of all nodes, each once, the oldest first.
+func (g *Gathered) allMarks() (all []Suspending) {
+	for _, r := range g.Reports {
+		for _, m := range r.Marks {
+			if !slices.ContainsFunc(all, func(o Suspending) bool { return o.ID == m.ID }) {
+				all = append(all, m)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Suspending) int { return cmp.Or(a.Time.Compare(b.Time), slices.Compare(a.ID[:], b.ID[:])) })
+	return all
+}
+
+// addSuspends adds to a status what is suspended, and who has not heard of that.
+func (g *Gathered) addSuspends(s *api.Status) {
+	for _, m := range g.suspends() {
+		s.Suspends = append(s.Suspends, api.Suspend{
+			ID: m.ID, Scope: ShownScope(message.Scope(m.Scope), m.Activity), Activity: m.Activity, By: m.By, Since: m.Time, Until: m.Until, Reason: m.Reason,
+		})
+	}
+	s.Pending = g.pending()
+}
+
+// pending are the nodes that have not heard of a suspend that is in force, or of a resume of one that they
+// have heard of. Of one that does not answer nobody knows: it counts as such.
+func (g *Gathered) pending() (out []api.Pending) {
+	all, force := g.allMarks(), g.suspends()
+	if len(all) == 0 {
+		return nil
+	}
+	nodes := map[string]time.Time{g.Origin: {}} // those of the process
+	for _, p := range g.Roster {
+		nodes[p.Node] = time.Time{}
+		for _, at := range p.At {
+			nodes[at] = time.Time{}
+		}
+	}
+	for _, u := range g.Unreachable {
+		if _, has := nodes[u.Node]; has {
+			nodes[u.Node] = u.LastHeard
+		}
+	}
+	for node, last := range nodes {
+		r, answered := g.Reports[node]
+		has := func(id message.WordID) bool {
+			return slices.ContainsFunc(r.Marks, func(m Suspending) bool { return m.ID == id })
+		}
+		for _, m := range all {
+			word := "suspend"
+			wanted := slices.ContainsFunc(force, func(s Suspending) bool { return s.ID == m.ID })
+			if len(m.Lifts) > 0 {
+				word = "resume"
+				wanted = !m.Expires && (!answered || slices.ContainsFunc(m.Lifts, has))
+			}
+			if wanted && !has(m.ID) {
+				out = append(out, api.Pending{Word: word, ID: m.ID, Node: node, LastHeard: last})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b api.Pending) int { return strings.Compare(a.Node, b.Node) })
+	return out
+}
+
+// holding is the oldest suspend in force of an activity, or of what is around it; nil: there is none.
+func (g *Gathered) holding(scope, activity string) *Suspending {
+	at := message.Entry{Scope: message.Scope(scope), Activity: processtable.ActivityID(activity)}
+	in := g.suspends()
+	for i := range in {
+		m := message.Mark{Scope: message.Scope(in[i].Scope), Activity: processtable.ActivityID(in[i].Activity)}
+		if m.Holds(&at) {
+			return &in[i]
+		}
+	}
+	return nil
+}
+
+// text says for people who has suspended it, since when and until when.
+func (s *Suspending) text() string {
+	out := "suspended by " + cmp.Or(s.By, "an operator") + " since " + s.Time.UTC().Format(time.RFC3339)
+	if !s.Until.IsZero() {
+		out += " until " + s.Until.UTC().Format(time.RFC3339)
+	}
+	if s.Reason != "" {
+		out += ": " + s.Reason
+	}
+	return out
+}
+
+// whySuspended adds to a line of why that the activity is suspended. What runs ends, and is not begun anew.
+func (g *Gathered) whySuspended(w *api.Wait) {
+	s := g.holding(w.Scope, w.Activity)
+	switch {
+	case s == nil:
+	case w.State == api.ActivityRunning, w.State == api.ActivityInError, w.State == api.ActivityUnknown, w.State == api.ActivitySkipped:
+		w.For += "; " + s.text()
+	default:
+		w.For, w.Due = s.text(), s.Until
+	}
+}
