@@ -68,6 +68,10 @@ func countOf(all []api.Instance) *api.ListCount {
 // count answers how many instances there are. Each site goes on by itself: next names those that have not come to
 // the end, and where they go on.
 func (a *Answers) count(ctx context.Context, q ListQuestion, r api.ListRequest) (answer api.ListAnswer, err error) {
+	// What others have counted cannot be taken apart again: of a number nobody sees what it is made of.
+	if caller := api.CallerOf(ctx); r.Everywhere && !caller.MayAll(api.RightViewer) && (q.Process == "" || !caller.Sees(q.Process)) {
+		return answer, api.Errorf(api.CodeRefused, "name one with --process, or count those of this site", "%s may count over all sites only what is of a process that he may see", caller.Name)
+	}
 	below, err := parseNexts(r.Next)
 	if err != nil {
 		return answer, api.Errorf(api.CodeUsage, "send `next` of the page before as it was", "next=%s does not name places in a list", r.Next)
@@ -113,13 +117,13 @@ func (a *Answers) counts(ctx context.Context, q ListQuestion, below map[processt
 	slices.SortFunc(all, func(x, y question.Reply[ListReport]) int { return cmp.Compare(x.Node, y.Node) })
 	ctx, cancel := a.Scheduler.WithTimeout(ctx, question.Timeout)
 	defer cancel()
-	group := task.NewGroup(a.Scheduler)
+	caller, group := api.CallerOf(ctx), task.NewGroup(a.Scheduler)
 	for n := range all {
 		at, own := &all[n], q
 		own.Below = below[at.Node]
 		group.Go(func() {
 			if at.Node == a.Self {
-				at.Answer, at.Err = a.listHere(ctx, own, everything)
+				at.Answer, at.Err = a.listHere(ctx, own, seenBy(caller))
 			} else {
 				at.Answer, at.Err = question.Ask[ListReport](ctx, a.Site, at.Node, AskFind, own)
 			}
@@ -129,7 +133,10 @@ func (a *Answers) counts(ctx context.Context, q ListQuestion, below map[processt
 	return all
 }
 
-func everything(processtable.ProcessID) bool { return true }
+// seenBy says which processes a caller may see.
+func seenBy(caller api.Caller) func(processtable.ProcessID) bool {
+	return func(id processtable.ProcessID) bool { return caller.Sees(id.String()) }
+}
 
 // nextsText names places at sites; parseNexts reads it.
 func nextsText(next map[processtable.NodeID]audit.Place) string {
