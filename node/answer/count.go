@@ -68,10 +68,9 @@ func countOf(all []api.Instance) *api.ListCount {
 // count answers how many instances there are. Each site goes on by itself: next names those that have not come to
 // the end, and where they go on.
 func (a *Answers) count(ctx context.Context, q ListQuestion, r api.ListRequest) (answer api.ListAnswer, err error) {
-	caller := api.CallerOf(ctx)
-	if of, _ := q.process(); caller.Rights != nil && r.Everywhere && (of.Version == 0 || !caller.Sees(of.String())) {
-		return answer, api.Errorf(api.CodeUsage, "name it with its version, or ask for the instances of this node alone",
-			"who has rights counts the instances of all sites of one process that he may see")
+	// What others have counted cannot be taken apart again: of a number nobody sees what it is made of.
+	if caller := api.CallerOf(ctx); r.Everywhere && !caller.MayAll(api.RightViewer) && (q.Process == "" || !caller.Sees(q.Process)) {
+		return answer, api.Errorf(api.CodeRefused, "name one with --process, or count those of this site", "%s may count over all sites only what is of a process that he may see", caller.Name)
 	}
 	below, err := parseNexts(r.Next)
 	if err != nil {
@@ -118,15 +117,13 @@ func (a *Answers) counts(ctx context.Context, q ListQuestion, below map[processt
 	slices.SortFunc(all, func(x, y question.Reply[ListReport]) int { return cmp.Compare(x.Node, y.Node) })
 	ctx, cancel := a.Scheduler.WithTimeout(ctx, question.Timeout)
 	defer cancel()
-	caller := api.CallerOf(ctx)
-	sees := func(id processtable.ProcessID) bool { return caller.Sees(id.String()) }
-	group := task.NewGroup(a.Scheduler)
+	caller, group := api.CallerOf(ctx), task.NewGroup(a.Scheduler)
 	for n := range all {
 		at, own := &all[n], q
 		own.Below = below[at.Node]
 		group.Go(func() {
 			if at.Node == a.Self {
-				at.Answer, at.Err = a.listHere(ctx, own, sees)
+				at.Answer, at.Err = a.listHere(ctx, own, seenBy(caller))
 			} else {
 				at.Answer, at.Err = question.Ask[ListReport](ctx, a.Site, at.Node, AskFind, own)
 			}
@@ -134,6 +131,11 @@ func (a *Answers) counts(ctx context.Context, q ListQuestion, below map[processt
 	}
 	_ = group.Wait(context.Background())
 	return all
+}
+
+// seenBy says which processes a caller may see.
+func seenBy(caller api.Caller) func(processtable.ProcessID) bool {
+	return func(id processtable.ProcessID) bool { return caller.Sees(id.String()) }
 }
 
 // nextsText names places at sites; parseNexts reads it.

@@ -102,8 +102,7 @@ func (a *Answers) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, 
 	reports := task.NewAnswer[[]question.Reply[ListReport]](a.Scheduler)
 	a.Scheduler.Go(func() { reports.Give(question.All[ListReport](ctx, a.Scheduler, a.Site, sites, q.kind(), q)) })
 	caller := api.CallerOf(ctx)
-	sees := func(id processtable.ProcessID) bool { return caller.Sees(id.String()) }
-	own, err := a.listHere(ctx, q, sees)
+	own, err := a.listHere(ctx, q, seenBy(caller))
 	if err != nil {
 		return api.ListAnswer{}, err
 	}
