@@ -10,8 +10,12 @@ import (
 func staffScope() Scope {
 	doctor := container.NewStructure("Doctor", []container.Member{{Name: "name", Type: aString}})
 	return Scope{Words: WordInstance, Members: container.NewStructure("Claim", []container.Member{
-		{Name: "station", Type: aString}, {Name: "doctor", Type: aString}, {Name: "watchers", Type: container.NewList(aString)},
-		{Name: "doctors", Type: container.NewList(doctor)}, {Name: "amount", Type: container.Scalar(container.Double)}, {Name: "urgent", Type: aBool},
+		{Name: "station", Type: aString},
+		{Name: "doctor", Type: aString},
+		{Name: "watchers", Type: container.NewList(aString)},
+		{Name: "doctors", Type: container.NewList(doctor)},
+		{Name: "amount", Type: container.Scalar(container.Double)},
+		{Name: "urgent", Type: aBool},
 	})}
 }
 

@@ -1,8 +1,9 @@
 package definition
 
 import (
-	"fmqm/condition"
 	"fmt"
+
+	"fmqm/condition"
 
 	"fmqm/container"
 )

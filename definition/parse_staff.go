@@ -16,8 +16,6 @@ import (
 
 // What people do (N27): who may do an activity, and under which title they see it; who may start a process.
 
-const remedyWho = "write `staff: role(\"NAME\")`"
-
 // whoRead is a staff expression that asks who did activities, which is looked at when the connectors are known.
 type whoRead struct {
 	n        *yaml.Node

@@ -39,12 +39,18 @@ func TestResultsOfPeople(t *testing.T) {
 	p := load(t, claim)
 	const input = `{"claim": "C-1", "lines": ["a", "b"]}`
 	for _, tc := range []struct{ results, want string }{
-		{`{assess: [{by: ann, output: {sum: 1200}}], approve: [{by: bob, output: {note: good}}]}`,
-			`finished {"decided_by":"bob@office","sum":1200,"started_by":""} board:skipped`},
-		{`{assess: [{by: ann, output: {sum: 1200}}], approve: [{by: carl}], look: [{by: dora}]}`,
-			`finished {"decided_by":"carl@office","sum":1200,"started_by":""} board:skipped look:skipped`},
-		{`{assess: [{by: ann, output: {sum: 1200}}], approve: [{timeout: true}], board: [{by: ann@branch, output: {sum: 3}}]}`,
-			`finished {"decided_by":"ann@branch","sum":3,"started_by":""} look:skipped`},
+		{
+			`{assess: [{by: ann, output: {sum: 1200}}], approve: [{by: bob, output: {note: good}}]}`,
+			`finished {"decided_by":"bob@office","sum":1200,"started_by":""} board:skipped`,
+		},
+		{
+			`{assess: [{by: ann, output: {sum: 1200}}], approve: [{by: carl}], look: [{by: dora}]}`,
+			`finished {"decided_by":"carl@office","sum":1200,"started_by":""} board:skipped look:skipped`,
+		},
+		{
+			`{assess: [{by: ann, output: {sum: 1200}}], approve: [{timeout: true}], board: [{by: ann@branch, output: {sum: 3}}]}`,
+			`finished {"decided_by":"ann@branch","sum":3,"started_by":""} look:skipped`,
+		},
 		{`{assess: [{output: {sum: 12}}]}`, `finished {"decided_by":"","sum":12,"started_by":""} board:skipped look:skipped`},
 		{`{approve: [{by: bob}, {by: carl, output: {sum: 11}}]}`, `finished {"decided_by":"carl@office","sum":11,"started_by":""} approve:2 board:skipped look:skipped`},
 	} {

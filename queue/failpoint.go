@@ -272,6 +272,21 @@ func kindsOf(e record.Event) []string {
 		return []string{"notice"}
 	case record.EventThinned:
 		return []string{"thin"}
+	case record.EventOffered:
+		return []string{"offer"}
+	case record.EventClaimed:
+		return []string{"claim"}
+	case record.EventReleased:
+		return []string{"release"}
+	case record.EventTransferred:
+		return []string{"transfer"}
+	case record.EventSaved:
+		return []string{"draft"}
+	case record.EventCompleted:
+		return []string{"complete"}
+	case record.EventWithdrawn:
+		return []string{"withdraw"}
+	case record.EventSuspended, record.EventResumed: // their marks say so
 	case record.EventBegun: // its message says so
 	case record.EventCancelling: // of a block of hundreds: its parts are as a cancel
 	}

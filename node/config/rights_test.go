@@ -20,11 +20,13 @@ func TestRights(t *testing.T) {
 		{"rights: []\n", "rights granted: 0", []config.Right{}, []string{"nobody has the role admin"}},
 		{
 			"rights: [{who: alice, roles: [admin]}, {who: ['user:bob', 'group:ops-*'], roles: [clerk, definer], processes: [order, claim-*]}]\n", "rights granted: 2",
-			[]config.Right{{Who: []string{"alice"}, Roles: []string{"admin"}}, {Who: []string{"user:bob", "group:ops-*"}, Roles: []string{"clerk", "definer"}, Processes: []string{"order", "claim-*"}}}, nil,
+			[]config.Right{{Who: []string{"alice"}, Roles: []string{"admin"}}, {Who: []string{"user:bob", "group:ops-*"}, Roles: []string{"clerk", "definer"}, Processes: []string{"order", "claim-*"}}},
+			nil,
 		},
 		{
 			"rights: [{who: 'role:nurse', roles: [admin], processes: [order]}]\n", "rights granted: 1",
-			[]config.Right{{Who: []string{"role:nurse"}, Roles: []string{"admin"}, Processes: []string{"order"}}}, []string{"nobody has the role admin", "they name people or roles of the staff"},
+			[]config.Right{{Who: []string{"role:nurse"}, Roles: []string{"admin"}, Processes: []string{"order"}}},
+			[]string{"nobody has the role admin", "they name people or roles of the staff"},
 		},
 	} {
 		c, _, err := load(t, "node: A\n"+tc.text, nil, config.Overrides{})

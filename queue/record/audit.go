@@ -53,7 +53,7 @@ const (
 )
 
 // MaxEvent is the highest number that there can be of an event.
-const MaxEvent Event = 63
+const MaxEvent = 63
 
 // ranges are the numbers of the events, from each first to its last.
 var ranges = [...][2]Event{

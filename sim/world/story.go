@@ -140,6 +140,17 @@ func (e Event) String() string {
 		return fmt.Sprintf("somebody asks %s question %d, of instance %d", e.Site, e.Number, e.Instance)
 	case Terminate:
 		return fmt.Sprintf("an operator at %s terminates instance %d", e.Site, e.Instance)
+	case Suspend:
+		what := fmt.Sprintf("an operator at %s suspends instance %d", e.Site, e.Instance)
+		if e.Number > 0 {
+			what = fmt.Sprintf("an operator at %s suspends an activity of instance %d", e.Site, e.Instance)
+		}
+		if e.For > 0 {
+			what += fmt.Sprintf(", for %v", brief(e.For))
+		}
+		return what
+	case Resume:
+		return fmt.Sprintf("an operator at %s resumes instance %d", e.Site, e.Instance)
 	case Retry:
 		return fmt.Sprintf("an operator at %s retries what of instance %d is in error", e.Site, e.Instance)
 	case Hand:
