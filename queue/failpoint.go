@@ -56,6 +56,9 @@ func (w *work) kinds() []string {
 	if w.Tx.Schedule != nil {
 		kinds = append(kinds, "schedule")
 	}
+	if len(w.Tx.Retire) > 0 {
+		kinds = append(kinds, "retire")
+	}
 	if w.Move != nil {
 		kinds = append(kinds, "move")
 	}

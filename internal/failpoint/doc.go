@@ -26,6 +26,12 @@
 //	child, born, back   the instance of a subprocess is begun, starts, has ended
 //	abort, relay        a parent ends it; the other nodes are told
 //	terminate, stop     a marker of a terminated instance; an entry of it ends
+//	suspend, resume     a mark of an instance is put: it rests, or goes on
+//	heed                the node has acted on a mark
+//	finish, skip        an operator ends an activity by hand
+//	offer, withdraw     a manual activity is offered to people, taken from them
+//	claim, release, transfer, draft, complete   what a person does with it
+//	retire              a version begins nothing new, or does again
 //	thin                iterations of a loop go that its process does not keep
 //	pass, skip          a dead path passes around a node; that node absorbs its record
 //	accept, trim        of a link's messages; and, of what is accepted,
@@ -66,6 +72,9 @@
 //	large.sweep            pieces without a head are gone, at open
 //	open.creating          a new store has no record yet
 //	open.created           it has its name and its incarnation
+//	migrate.begun          a step of the store's format has begun
+//	migrate.page           some records are brought to it
+//	migrate.end            all are
 //	open.swept             a body that nothing names was removed, at open
 //	store.copied           a file of an unclean stop is copied
 //	store.renewed          the copy has taken its place

@@ -72,7 +72,7 @@ func TestEveryPoint(t *testing.T) {
 func newWorld(t *testing.T, r row) *world {
 	t.Helper()
 	w := &world{T: t, row: r, ids: []api.InstanceID{uuid.Must(uuid.NewV7())}, definers: map[string][]string{}}
-	f := fleet.New(t, fleet.Options{Sites: []string{"A", "B"}, Links: w.configuration, Programs: programs, Down: true})
+	f := fleet.New(t, fleet.Options{Sites: []string{"A", "B"}, Links: w.configuration, Programs: programs, Prepare: w.prepare, Down: true})
 	w.a, w.b, w.victim = f.Sites["A"], f.Sites["B"], f.Sites[r.victim]
 	w.died = w.victim.DiesAt(r.points()...)
 	w.def, w.tables = w.compile(r.scenario.process)
@@ -230,6 +230,14 @@ func (w *world) kept(s shape) shape {
 	if gone := w.row.scenario.gone; gone != nil {
 		s.Activities = slices.Clone(s.Activities)
 		s.Activities = slices.DeleteFunc(s.Activities, func(a activityShape) bool { return gone(a.Scope) })
+	}
+	if skipped := w.row.scenario.skipped; skipped != "" {
+		s.Activities = slices.Clone(s.Activities)
+		for i := range s.Activities {
+			if a := &s.Activities[i]; a.Activity == skipped && a.State == string(api.ActivitySkipped) {
+				a.Iterations = 0
+			}
+		}
 	}
 	return s
 }

@@ -128,6 +128,21 @@ var others = []row{
 		next: "It keeps them (L1).",
 	},
 	{
+		point: "migrate.begun", victim: "A", scenario: earlier,
+		when: "a store of an earlier format has the number of the next one, and how far the step to it is: nowhere",
+		next: "A program that does not know the format refuses the store. The step begins at its next start.",
+	},
+	{
+		point: "migrate.begun", then: "migrate.end", victim: "A", scenario: earlier,
+		when: "the same, and a second kill comes when the step that was taken up is done",
+		next: "Nothing is left to do at the third start. Nothing but the step has read the store before.",
+	},
+	{
+		point: "migrate.end", victim: "B", scenario: earlier,
+		when: "all records are brought to the next format, and nothing says any more how far the step is",
+		next: "The store is of that format.",
+	},
+	{
 		point: "side.before", victim: "A", scenario: finishes,
 		when: "commits are on disk, and the side file still has an older number",
 		next: "The logs have at least what the side file says, so the store opens with all of it.",

@@ -23,6 +23,7 @@ type scenario struct {
 	process  string
 	children []string // the processes of which its activities begin instances
 	input    string
+	staff    map[string]string // who works at a site, by its name; none: nobody does
 	play     func(*world, context.Context)
 	expected string         // the process that the interpreter runs; else the same
 	results  string         // what the interpreter is told of programs and races, as interpret.ParseResults reads it
@@ -31,6 +32,7 @@ type scenario struct {
 	ends     api.InstanceState
 	ran      int                     // executions for which programs ran, each under its key; 0: it is not counted
 	gone     func(scope string) bool // what of the status retention may have removed; nil: nothing
+	skipped  string                  // an activity that an operator has skipped: it ran before, and on a dead path it does not
 	chunks   map[string]uint64       // bodies at rest in the end, in chunks; by site
 }
 

@@ -33,6 +33,18 @@ func programs(string) (lines []string) {
 	return lines
 }
 
+// prepare writes the staff of a site, if it has one.
+func (w *world) prepare(s *fleet.Site) {
+	w.Helper()
+	staff := w.row.scenario.staff[s.Name]
+	if staff == "" {
+		return
+	}
+	if err := errors.Join(os.MkdirAll(s.Dir, 0o700), os.WriteFile(s.File("staff.yaml"), []byte(staff), 0o600)); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // configuration is what else a site's has.
 func (w *world) configuration(f *fleet.Fleet, site string) (text string) {
 	if site != w.alone {
@@ -40,6 +52,9 @@ func (w *world) configuration(f *fleet.Fleet, site string) (text string) {
 	}
 	if keys := w.definers[site]; len(keys) > 0 {
 		text += "definers:\n  - " + strings.Join(keys, "\n  - ") + "\n"
+	}
+	if w.row.scenario.staff[site] != "" {
+		text += "staff: {file: staff.yaml}\n"
 	}
 	return text + "links:\n" + f.Peers(site, nil)
 }

@@ -318,6 +318,56 @@ var transactions = []transaction{
 		kept: "They are gone, and what would come for one of them is absorbed. The loop goes on.",
 	},
 	{
+		kind: "finish", what: "An operator's word ends an activity by hand, with an output: its messages and the word are removed, its onward messages, two lines of history and the answer are put (N30).", victims: "B", scenario: hands,
+		lost: "The activity is still in error, and the word is in its queue. It is carried out after the start.",
+		kept: "The activity has ended with that output, and no program runs for it again. The answer is in the transmission queue.",
+	},
+	{
+		kind: "skip", what: "An operator's word skips an activity: it ends as on a dead path, and the answer is put (N30).", victims: "B", scenario: hands,
+		lost: "The activity is still in error, and the word is in its queue. It is carried out after the start.",
+		kept: "The activity has ended as skipped, what leads out of it is FALSE, and the answer is in the transmission queue.",
+	},
+	{
+		kind: "offer", what: "A manual activity is decided: it is offered to people, with a line of history (N27).", victims: "A", scenario: people,
+		lost: "Nobody was offered it. It is decided again, and offered under the same name.",
+		kept: "The item is found when the node browses its queues, and is on the worklists. History has one line of it.",
+	},
+	{
+		kind: "claim", what: "Somebody claims an item (N27).", victims: "A", scenario: people,
+		lost: "It is offered as before. Who claimed it has no answer, and repeats the word; or somebody else is faster.",
+		kept: "It is his, also after the start. A repeat with the same identifier is answered as it was, and anybody else is refused.",
+	},
+	{
+		kind: "release", what: "Somebody gives an item back (N27).", victims: "A", scenario: people,
+		lost: "He still has it, and repeats the word.",
+		kept: "It is offered again, to all who may have it.",
+	},
+	{
+		kind: "draft", what: "Somebody saves what he has done so far (N27).", victims: "A", scenario: people,
+		lost: "The item has the draft before. He has no answer, and saves it again.",
+		kept: "The draft is in the item, whoever has it next.",
+	},
+	{
+		kind: "transfer", what: "Somebody gives an item to another (N27).", victims: "A", scenario: people,
+		lost: "He still has it, and repeats the word.",
+		kept: "The other one has it, with the draft.",
+	},
+	{
+		kind: "complete", what: "Somebody completes an item: it is gone, and the activity ends with the draft as its output (N27).", victims: "A", scenario: people,
+		lost: "He still has it, with the draft before. He has no answer, and completes it again.",
+		kept: "The activity has ended with that output, and goes on from there. A repeat finds no such item, and says that history has what has ended.",
+	},
+	{
+		kind: "withdraw", what: "An item is taken from people before anybody completed it, here because its deadline has come (N27).", victims: "A", scenario: people,
+		lost: "The message of the timer is in its entry. The item is on the worklists until the activity ends at its deadline, after the start.",
+		kept: "The item is on no worklist, and the activity has ended with `_TIMEOUT`.",
+	},
+	{
+		kind: "retire", what: "A site notes that a version begins nothing new, or that it may again, as an operator or another site has said (N31).", victims: "AB", scenario: retired,
+		lost: "The version is as before. The operator has no answer and repeats it; another site tells it again, or is asked.",
+		kept: "Nothing of the version begins there. Sites that are not known to have heard it are told after the start. A repeat changes nothing.",
+	},
+	{
 		kind: "rebuild", what: "An operator orders a rebuild: a peer that lost its store is sent again what it lost (S4).", victims: "A", scenario: lost,
 		lost: "The link is stopped as before. The operator has no answer and repeats the command.",
 		kept: "The order is in the store, and the node goes on with it by itself. A repeated command joins the rebuild that has begun.",
