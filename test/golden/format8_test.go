@@ -24,7 +24,7 @@ people:
 `
 
 // desk is a process with activities of people: one that somebody completes, one that nobody does by its deadline,
-// and three that wait until the gate opens.
+// and those that wait until the gate opens. One of these is offered to nobody: who could do it has done another.
 const desk = `
 process: desk
 version: 1
@@ -33,7 +33,7 @@ structures:
 input: Order
 starts: [B]
 activities:
-  gate:    {node: B, program: gate, input: Order, cancels: [offered, claimed, drafted]}
+  gate:    {node: B, program: gate, input: Order, cancels: [signed, offered, claimed, drafted]}
   done:    {node: B, staff: role("clerk"), title: "Do {text}", input: Order, output: Order}
   signed:  {node: B, staff: role("head") && !did(done), title: "Sign {text}", input: Order, output: Order}
   lost:    {node: B, staff: role("clerk"), title: Lose it, deadline: {after: 1s}}
@@ -87,7 +87,7 @@ activities:
   one: {node: B, program: pass}
 `
 
-// rest is how long an instance of B rests: longer than B lives on.
+// rest is how long something of B rests: longer than B lives on.
 const rest = 90 * time.Second
 
 // staffed has people work at B.
@@ -154,8 +154,9 @@ func (m *maker) operators() {
 	m.command("B", "fmqm", "finish", one, "broken", "--output", `{"n": 8}`)
 	m.command("B", "fmqm", "skip", one, "skipped", "--reason", "nobody wants it")
 	m.until("B", "fmqm history "+one, "forced", 2)
-	m.command("B", "fmqm", "suspend", one, "paused", "--reason", "for good")
-	m.command("B", "fmqm", "suspend", one, "rests", "--until", time.Now().Add(rest).UTC().Format(time.RFC3339))
+	until := time.Now().Add(rest).UTC().Format(time.RFC3339)
+	m.command("B", "fmqm", "suspend", one, "paused", "--until", until, "--reason", "stock-taking")
+	m.command("B", "fmqm", "suspend", one, "rests", "--until", until)
 
 	m.until("B", "fmqm status "+other, "in-error", 1)
 	m.command("B", "fmqm", "skip", other, "broken")
@@ -164,7 +165,7 @@ func (m *maker) operators() {
 	m.command("B", "fmqm", "suspend", other, "--reason", "stock-taking")
 	m.command("B", "fmqm", "resume", other)
 	m.until("B", "fmqm history "+other, "resumed", 1)
-	m.command("B", "fmqm", "suspend", other, "--until", time.Now().Add(rest).UTC().Format(time.RFC3339))
+	m.command("B", "fmqm", "suspend", other, "--until", until)
 
 	m.command("B", "fmqm-define", "upload", file(m.T, retired))
 	m.command("B", "fmqm-define", "retire", "retired@1")
