@@ -164,8 +164,8 @@ func TestWhatAPeersOperatorMayWrite(t *testing.T) {
 		{name: "about a process that is not here", change: func(m *message.Message, _ *message.Word) { m.Queue.Process.Name = "ghost" }, answer: "2 no table of ghost@1 at A"},
 		{name: "about no scope of its activity", change: func(m *message.Message, _ *message.Word) { m.Scope, m.SourceScope = "pack#2", "pack#2" }, answer: `2 activity pack of orders@1: scope "pack#2" has 1 composites, and 0 are around it`},
 		{name: "about an instance that never was", change: func(m *message.Message, _ *message.Word) { m.Instance = instanceOf(99) }, answer: "2 retry pack: it is not in error, it has not begun at A"},
-		{name: "that wishes what is unknown, where nothing is", change: func(m *message.Message, o *message.Word) { m.Instance, o.Wish = instanceOf(99), "finish" }, answer: `2 A does not know what "finish" is: upgrade it`},
-		{name: "that wishes what is unknown", change: func(_ *message.Message, o *message.Word) { o.Wish = "finish" }, answer: `2 A does not know what "finish" is: upgrade it`, line: ", pack answered"},
+		{name: "that wishes what is unknown, where nothing is", change: func(m *message.Message, o *message.Word) { m.Instance, o.Wish = instanceOf(99), "paint" }, answer: `2 A does not know what "paint" is: upgrade it`},
+		{name: "that wishes what is unknown", change: func(_ *message.Message, o *message.Word) { o.Wish = "paint" }, answer: `2 A does not know what "paint" is: upgrade it`, line: ", pack answered"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWordWorld(t)

@@ -17,7 +17,7 @@ func TestAWrongFormatDoesNothing(t *testing.T) {
 	asked := ""
 	to := apitest.ServeHandler(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked += r.Method + " " + r.URL.Path + "\n" }))
 	home := t.TempDir()
-	clitest.Formats(t, newApp(), map[string]string{"FILE": filepath.Join("testdata", "order.yaml")}, func(args []string) (int, string, string) {
+	clitest.Formats(t, newApp(), map[string]string{"FILE": filepath.Join("testdata", "order.yaml"), "NAME[@VERSION": "order@1", "@VERSION": "@1", "NAME@VERSION": "order@1"}, func(args []string) (int, string, string) {
 		asked = ""
 		var out, talk bytes.Buffer
 		env := func(name string) string { return map[string]string{"FMQM_TO": to, "HOME": home}[name] }

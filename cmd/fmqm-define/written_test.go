@@ -25,7 +25,7 @@ func TestUploadOfWhatIsThereAsItWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &fakeNode{tables: map[string]api.Table{"p@1.A": {Node: "A", Process: "p@1", Definition: before.Manifest.Definition, Table: before.Encoded[0]}}}
+	n := &fakeNode{texts: map[string]string{}, tables: map[string]api.Table{"p@1.A": {Node: "A", Process: "p@1", Definition: before.Manifest.Definition, Table: before.Encoded[0]}}}
 	to := apitest.Serve(t, &apitest.Backend{OnUpload: n.upload})
 	upload := func(text string) (string, int) {
 		file := filepath.Join(t.TempDir(), "p.yaml")

@@ -93,7 +93,11 @@ func (c *Commands) put(ctx context.Context, o *wish, repeat bool) (*message.Answ
 	tx := c.putBy(o)
 	if len(tx.Put[0].Body) > message.MaxBody {
 		end()
-		return nil, api.Errorf(api.CodeRefused, "pass a reference (a file name, a URL) instead of the data", "%s %s: its JSON has %d bytes, which is more than a message carries", o.word.Wish, o.entry.Path(), len(o.word.Output)+len(o.word.Input))
+		what := "output"
+		if len(o.word.Input) > 0 { // of a retry, which has one of both
+			what = "input"
+		}
+		return nil, api.Errorf(api.CodeRefused, "pass a reference (a file name, a URL) instead of the data", "%s %s: %s: its JSON has %d bytes, which is more than a message carries", o.word.Wish, o.entry.Path(), what, len(o.word.Output)+len(o.word.Input))
 	}
 	done := task.NewAnswer[error](c.Scheduler)
 	tx.Done = func(err error) { // also where the one who asked has gone

@@ -471,6 +471,9 @@ func (s *script) show(e Effect) string {
 		}
 		return ask(e.Token, "commit: %s", txShown(e.Tx))
 	case Invoke:
+		if wrong := misinvoked(s.machine, e); wrong != "" {
+			s.Fatalf("%s is invoked with %s", named(e.Entry), wrong)
+		}
 		return ask(e.Token, "invoke %s", named(e.Entry))
 	case Inquire:
 		return ask(e.Token, "inquire about %s %s", strings.Join(e.People, ", "), e.Over)

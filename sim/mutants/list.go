@@ -50,7 +50,7 @@ var ofAll = []mutant{
 		{"navigator/decide.go", "		if t.data >= 0 {\n			m.Data = message.DataAbsent\n		}\n		out = append(out, m)\n	}\n	return out\n", "		if t.data >= 0 {\n			m.Data = message.DataAbsent\n		}\n		out = append(out, m)\n	}\n	return out[:0]\n"},
 	}},
 	{"key-iteration", "the key of an execution lacks its iteration", "9", "", []change{
-		{"node/execute/activity.go", "strconv.Itoa(iteration), strconv.Itoa(run),", "strconv.Itoa(0*iteration), strconv.Itoa(run),"},
+		{"message/item.go", "strconv.Itoa(x.Iteration), strconv.Itoa(x.Run),", "strconv.Itoa(0*x.Iteration), strconv.Itoa(x.Run),"},
 	}},
 	{"commit-error", "a commit that failed is taken for one that did not", "8", "", []change{
 		{"queue/commit/core.go", "	if w.Err != nil {\n		c.fail(w.Err)\n		return\n	}\n	c.Version = w.Last\n", "	c.Version = max(w.Last, w.Number)\n"},

@@ -70,13 +70,17 @@ func (f *Fleet) Whole() {
 		data := site.File("data")
 		Must(f.T, "fmqmd", "verify", "--data", data)
 		for line := range strings.Lines(Must(f.T, "fmqmd", "dump", "--data", data, "-o", "jsonl")) {
-			var record struct{ Kind, Of, Problem string }
+			var record struct{ Kind, Of, Key, Problem string }
 			if err := json.Unmarshal([]byte(line), &record); err != nil {
 				f.T.Fatalf("%v: %s", err, line)
 			}
 			switch record.Kind {
 			case "meta", "process table", "body chunk", "marker", "trimmed position", "accepted position", "peer", "left by a peer",
 				"instance", "start", "activity end", "event", "removed instance": // these stay
+			case "index":
+				if !strings.HasPrefix(record.Key, "Ff") && !strings.HasPrefix(record.Key, "Ft") { // it lists what has ended
+					f.T.Errorf("left at %s: %s", site.Name, line)
+				}
 			case "staged body":
 				if record.Of != "process table" { // tables stay, and a large one with its body
 					f.T.Errorf("left at %s: %s", site.Name, line)

@@ -270,6 +270,10 @@ func TestEveryRequestByThoseWhoMayNot(t *testing.T) {
 					}
 				case status == http.StatusNotFound && sees && (row.Of == api.OfInstance || row.Of == api.OfMessage):
 				case status == http.StatusNotFound && a.person && row.People: // the process does not say that he may
+				case row.Pattern == "GET /v1/work" && a.person: // his worklist, on which nothing is
+					if status != http.StatusOK || !strings.Contains(text, `"items":[]`) {
+						t.Errorf("%s: %s: %d %s", a.name, row.Pattern, status, text)
+					}
 				case status != http.StatusForbidden, !strings.Contains(text, `"code":"refused"`):
 					t.Errorf("%s: %s about %s: %d %s", a.name, row.Pattern, id, status, text)
 				}
