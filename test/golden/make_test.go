@@ -95,7 +95,9 @@ func begin(t *testing.T, dir string) {
 //     and what drops an event, which no thread has looked at yet, and has stopped its link to C; a
 //     bundle of which some has been put together, an activity that began with the first of two, a notice
 //     that was given, a loop of which iterations were removed, a receive that waits, an event that was
-//     put back and one that is too old
+//     put back and one that is too old; work that people are offered, have claimed and have begun, some that they
+//     have done and lost; activities that an operator has ended by hand, instances and activities that are suspended,
+//     and a version that is retired
 //   - C, which was restored from a backup, has a table for B that is current at once, a block under way and one that has just begun,
 //     deadlines, a wait, has cancelled something of its own and of D, and has begun an instance of a
 //     subprocess of which no thread has looked at that yet, nor at the event that a receive was given;
@@ -432,6 +434,7 @@ func (m *maker) cut() {
 	m.start("B", 19, "judged", "go", judgedSize)
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(19)), "turns  begun", 1)
 	m.format7()
+	m.format8()
 	m.start("A", 14, "soon", "hold", 0)
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(14)), "failed", 1)
 	hold.On()

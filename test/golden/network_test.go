@@ -34,6 +34,7 @@ type network struct {
 	linked   bool
 	unlinked map[string]string // sites of a network that is linked that do not call each other
 	audit    string            // of D's configuration
+	staff    string            // of B's configuration
 	began    time.Time
 	remade   bool // see options
 }
@@ -79,6 +80,9 @@ func (n *network) configuration(f *fleet.Fleet, site string) string {
 	text := "remote_operators: [{site: \"*\"}]\n"
 	if site == "D" {
 		text += n.audit
+	}
+	if site == "B" {
+		text += n.staff
 	}
 	text += "links:\n  peers:\n"
 	for _, peer := range fleet.Names {
