@@ -2,6 +2,7 @@ package thread
 
 import (
 	"cmp"
+	"slices"
 
 	"fmqm/behaviour"
 	"fmqm/container"
@@ -119,6 +120,7 @@ func (c *command) work(item *behaviour.Item) (w behaviour.Work, refused string) 
 	o, found := &c.order, c.inquiry.found
 	w = behaviour.Work{
 		Wish: o.Wish, By: message.Doer{Person: o.Person}, Over: o.Operator != "" || found.Over, Claim: o.Claim, Output: o.Output,
+		Operator: c.operator(), Why: o.Why,
 	}
 	if item.By.Person == o.Person {
 		w.By = item.By
@@ -135,6 +137,14 @@ func (c *command) work(item *behaviour.Item) (w behaviour.Work, refused string) 
 		}
 	}
 	return w, ""
+}
+
+// operator is who says a word in a person's name, or in nobody's; empty: the person himself, or it is no word of people.
+func (c *command) operator() string {
+	if o := &c.order; o.Operator != "" && slices.Contains(message.OfWork, o.Wish) {
+		return message.OperatorAt(o.Operator, o.Site)
+	}
+	return ""
 }
 
 // mayNot says for people that somebody may not have an item, why, and who could.
