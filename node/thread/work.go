@@ -22,13 +22,19 @@ type inquiry struct {
 // show tells how the item of an entry is, if there can be one.
 func (m *Machine) show(e *instancetable.Entry) {
 	if b, is := e.Behaviour.(behaviour.Offering); is && b.Offers() {
-		m.do(Show{e.Key, b.Item(e.State)})
+		m.do(Show{e.Key, b.Item(e.State), suspended(e)})
 	}
+}
+
+// offers says whether there can be an item of an entry.
+func (m *Machine) offers(key message.Entry) bool {
+	b, is := m.process.Activity(key.Row()).(behaviour.Offering)
+	return is && b.Offers()
 }
 
 // unshow tells that there is no item of an entry any more.
 func (m *Machine) unshow(key message.Entry) {
-	if b, is := m.process.Activity(key.Row()).(behaviour.Offering); is && b.Offers() {
+	if m.offers(key) {
 		m.do(Show{Entry: key})
 	}
 }
@@ -42,6 +48,10 @@ func (m *Machine) work(w *word, c *command, e *instancetable.Entry) {
 	}
 	if item == nil {
 		m.refuseWord(w, true, "%s: it is not offered to anybody", c.name())
+		return
+	}
+	if by := suspendedBy(e); by != nil { // what was saved is kept; he goes on after the resume (N29)
+		m.refuseWord(w, true, "%s: %s", c.name(), suspendedText(by))
 		return
 	}
 	if !m.isAsked(w, c, item) {
