@@ -23,8 +23,9 @@ const ItemWork ItemKind = "work"
 type ItemState string
 
 const (
-	ItemOffered ItemState = "offered" // to all who may have it
-	ItemClaimed ItemState = "claimed" // somebody has it
+	ItemOffered   ItemState = "offered"   // to all who may have it
+	ItemClaimed   ItemState = "claimed"   // somebody has it
+	ItemSuspended ItemState = "suspended" // an operator has suspended it: nothing that is said of it is carried out until he resumes it
 )
 
 // WorkItem is a line of a worklist (N27).

@@ -120,6 +120,7 @@ type Outcome struct {
 	Reason         string
 	By             string // of Stopped, Retried, Forced, Skipped by an operator, and Terminated with an output given by hand: who, as "alice at B"; of the end of source: who has started the instance
 	For, To        string // of what a person does, who is By: whom he stands in for; and who is given the item (N27)
+	Operator       string // of what a person does: who acts in his name, as "alice at B"; empty: he himself does
 	Output         []byte // CBOR; of Began, of a call: the input (N20)
 	message.Ending        // of Terminated, and of InError where what follows from such an end has failed
 	// Counted are the activities whose connectors counted, of what is decided with the first of them: of Decided,

@@ -17,6 +17,8 @@ type Work struct {
 	Over     bool         // he may take it from others: an operator, or who administers the process
 	Claim    uint64       // the number of the claim that he saw; 0: of none in particular
 	Output   []byte       // JSON of the members that save and complete change; nil: none
+	Operator string       // who says it in that person's name, or in nobody's, as "alice at B"; empty: the person himself
+	Why      string       // for the history
 	Reviewed *Result      // of complete: the result of a Review with its Judgement, made beforehand; nil: none
 }
 

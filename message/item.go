@@ -85,6 +85,8 @@ func readItem(r *cbor.Reader) *Item {
 type People struct {
 	For string // whom that one stood in for
 	To  string // to whom an item was transferred
+	// Operator is who acted in that person's name, as "alice at B"; empty: the person himself did.
+	Operator string
 }
 
 // AppendPeople appends what a record keeps of them.
@@ -92,6 +94,7 @@ func AppendPeople(b []byte, p *People) []byte {
 	w := cbor.BeginMap(b)
 	w.Text(0, p.For)
 	w.Text(1, p.To)
+	w.Text(2, p.Operator)
 	return w.B
 }
 
@@ -103,6 +106,8 @@ func ReadPeople(r *cbor.Reader) (p People) {
 			p.For = f.Text(MaxPerson)
 		case 1:
 			p.To = f.Text(MaxPerson)
+		case 2:
+			p.Operator = f.Text(MaxBy)
 		default:
 			f.Unknown()
 		}

@@ -210,10 +210,22 @@ func (a *Activity) with(s *State, item message.Item, what behaviour.What, w *beh
 	at := s.progress()
 	at.Item = &item
 	o := behaviour.Outcome{What: what, Iteration: at.Iteration, Run: at.Run, By: w.By.Person, For: w.By.For}
+	credit(&o, w)
 	if what == behaviour.Transferred {
 		o.To = w.To.Person
 	}
 	return a.keep(s, at, o)
+}
+
+// credit has a line of history tell who said the word, and why: the person, and the operator who acts in his name; or
+// the operator alone, in nobody's.
+func credit(o *behaviour.Outcome, w *behaviour.Work) {
+	o.Reason = w.Why
+	if o.By == "" {
+		o.By = w.Operator
+	} else {
+		o.Operator = w.Operator
+	}
 }
 
 func (a *Activity) claim(s *State, item *message.Item, w *behaviour.Work, now time.Time) (behaviour.Effects, error) {
@@ -286,6 +298,7 @@ func (a *Activity) completed(s *State, item *message.Item, w *behaviour.Work, no
 	having.Snapshot = &at
 	e := a.evaluate(having, r, now)
 	line := behaviour.Outcome{What: behaviour.Completed, Clock: e.Outcome.Clock, Iteration: at.Iteration, Run: at.Run, By: next.By.Person, For: next.By.For}
+	credit(&line, w)
 	if item.Claim != next.Claim {
 		claimed := line
 		claimed.What = behaviour.Claimed

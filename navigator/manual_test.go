@@ -130,6 +130,39 @@ func TestR45AnItemIsClaimedSavedAndCompleted(t *testing.T) {
 	}
 }
 
+// N28: history has who said it, the operator who acts in his name, and why; without a person the operator alone.
+func TestN28HistoryHasWhoAndWhy(t *testing.T) {
+	a := approval(t, nil)
+	s := offered(t, a)
+	for _, step := range []struct {
+		word         behaviour.Work
+		by, operator string
+	}{
+		{behaviour.Work{Wish: message.WishClaim, By: ann, Why: "asked on the phone", Operator: "alice at H"}, "ann@H", "alice at H"},
+		{behaviour.Work{Wish: message.WishSave, By: ann, Why: "a start", Output: []byte(`{"n": 2}`)}, "ann@H", ""},
+		{behaviour.Work{Wish: message.WishTransfer, To: bob, Over: true, Why: "she is ill", Operator: "alice at H"}, "alice at H", ""},
+		{behaviour.Work{Wish: message.WishRelease, Over: true, Why: "so is he", Operator: "alice at H"}, "alice at H", ""},
+		{behaviour.Work{Wish: message.WishComplete, By: ann, Why: "by letter", Operator: "alice at H"}, "ann@H", "alice at H"},
+	} {
+		e, err := a.Command(s, step.word, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := e.Lines
+		if step.word.Wish != message.WishComplete {
+			lines = append(lines, e.Outcome)
+			kept(t, a, s, e)
+		} else if len(lines) != 2 {
+			t.Fatalf("it comes to %s", tales(e))
+		}
+		for _, o := range lines {
+			if o.By != step.by || o.Operator != step.operator || o.Reason != step.word.Why {
+				t.Errorf("%s: by %q, said by %q: %q", step.word.Wish, o.By, o.Operator, o.Reason)
+			}
+		}
+	}
+}
+
 // R46: complete of what is offered claims it first, in one transaction; and one that is repeated finds it gone.
 func TestR46CompleteClaimsWhatIsOffered(t *testing.T) {
 	a := approval(t, nil)

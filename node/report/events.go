@@ -170,7 +170,7 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		Iteration: r.Iteration, Run: ShownRun(r.Run), Attempt: r.Attempt, Reason: r.Reason, By: r.By,
 	}
 	if r.People != nil {
-		e.For = r.People.For
+		e.For, e.Operator = r.People.For, r.People.Operator
 	}
 	if frames, err := r.Scope.Frames(); err == nil && len(frames) > 0 && added(e.Activity) {
 		switch r.Event {

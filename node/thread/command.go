@@ -122,6 +122,9 @@ func (m *Machine) reply(w *word, a message.Answer, line bool) {
 	if line {
 		r := m.audit(key, &behaviour.Basis{Entry: key, Origin: c.message.Origin}, &behaviour.Effects{Outcome: behaviour.Outcome{Clock: message.Next(c.message.Clock)}})
 		r.Event, r.By, r.Reason, r.Word = record.EventAnswered, c.order.By(), a.Text, c.record(a.Result)
+		if operator := c.operator(); operator != r.By && operator != "" {
+			r.People = &message.People{Operator: operator}
+		}
 		tx.Audit = append(tx.Audit, r)
 	}
 	if c.order.Reply {

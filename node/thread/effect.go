@@ -129,8 +129,9 @@ type Inquire struct {
 // Show says how a work item is now that it is on disk; nil: there is none of the entry. What it says may be
 // what was said before.
 type Show struct {
-	Entry message.Entry
-	Item  *behaviour.Item
+	Entry     message.Entry
+	Item      *behaviour.Item
+	Suspended bool // nothing that is said of it is carried out (N29)
 }
 
 // Fail: what was read or decided cannot be trusted. The node is to stop (invariant 8).

@@ -1,7 +1,9 @@
 package thread
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"fmqm/behaviour"
 	"fmqm/instancetable"
@@ -28,6 +30,30 @@ func held(suspends []message.Marked, origin processtable.NodeID, key message.Ent
 // suspended: what was terminated is not (N7).
 func suspended(e *instancetable.Entry) bool {
 	return len(e.Suspends) > 0 && !e.Known.Stopped && held(e.Suspends, e.Known.Origin, e.Key)
+}
+
+// suspendedBy is the oldest suspend that holds an entry; nil: none does.
+func suspendedBy(e *instancetable.Entry) *message.Marked {
+	if suspended(e) {
+		for i := range e.Suspends {
+			if held(e.Suspends[i:i+1], e.Known.Origin, e.Key) {
+				return &e.Suspends[i]
+			}
+		}
+	}
+	return nil
+}
+
+// suspendedText says for people who has suspended an activity, since when and until when.
+func suspendedText(s *message.Marked) string {
+	out := "suspended by " + cmp.Or(s.By, "an operator") + " since " + s.Time.UTC().Format(time.RFC3339)
+	if !s.Until.IsZero() {
+		out += " until " + s.Until.UTC().Format(time.RFC3339)
+	}
+	if s.Reason != "" {
+		out += ": " + s.Reason
+	}
+	return out
 }
 
 // tellMarks tells an entry of its instance's marks. What follows on a resume comes after it (invariant 14).
@@ -129,8 +155,9 @@ func (h *heeding) call(m *Machine, key message.Entry, e *instancetable.Entry) {
 	case e != nil:
 		h.clock = max(h.clock, e.Known.Clock)
 		tellMarks(e, h.marks)
+		m.show(e)
 		m.consider(e)
-	case slices.ContainsFunc(h.marks, func(s message.Marked) bool { return s.Resumes() }):
+	case m.offers(key), slices.ContainsFunc(h.marks, func(s message.Marked) bool { return s.Resumes() }): // worklists show what is suspended
 		m.takeUp(key)
 	}
 }

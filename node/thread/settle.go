@@ -340,8 +340,8 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects *behaviou
 		child := o.Child
 		r.Child = &child
 	}
-	if o.For != "" || o.To != "" {
-		r.People = &message.People{For: o.For, To: o.To}
+	if p := (message.People{For: o.For, To: o.To, Operator: o.Operator}); p != (message.People{}) {
+		r.People = &p
 	}
 	if o.What == behaviour.Terminated && key.Scope == "" { // source and sink of a composite are activities (N10)
 		switch key.Activity {

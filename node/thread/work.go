@@ -2,6 +2,7 @@ package thread
 
 import (
 	"cmp"
+	"slices"
 
 	"fmqm/behaviour"
 	"fmqm/container"
@@ -21,13 +22,19 @@ type inquiry struct {
 // show tells how the item of an entry is, if there can be one.
 func (m *Machine) show(e *instancetable.Entry) {
 	if b, is := e.Behaviour.(behaviour.Offering); is && b.Offers() {
-		m.do(Show{e.Key, b.Item(e.State)})
+		m.do(Show{e.Key, b.Item(e.State), suspended(e)})
 	}
+}
+
+// offers says whether there can be an item of an entry.
+func (m *Machine) offers(key message.Entry) bool {
+	b, is := m.process.Activity(key.Row()).(behaviour.Offering)
+	return is && b.Offers()
 }
 
 // unshow tells that there is no item of an entry any more.
 func (m *Machine) unshow(key message.Entry) {
-	if b, is := m.process.Activity(key.Row()).(behaviour.Offering); is && b.Offers() {
+	if m.offers(key) {
 		m.do(Show{Entry: key})
 	}
 }
@@ -41,6 +48,10 @@ func (m *Machine) work(w *word, c *command, e *instancetable.Entry) {
 	}
 	if item == nil {
 		m.refuseWord(w, true, "%s: it is not offered to anybody", c.name())
+		return
+	}
+	if by := suspendedBy(e); by != nil { // what was saved is kept; he goes on after the resume (N29)
+		m.refuseWord(w, true, "%s: %s", c.name(), suspendedText(by))
 		return
 	}
 	if !m.isAsked(w, c, item) {
@@ -119,6 +130,7 @@ func (c *command) work(item *behaviour.Item) (w behaviour.Work, refused string) 
 	o, found := &c.order, c.inquiry.found
 	w = behaviour.Work{
 		Wish: o.Wish, By: message.Doer{Person: o.Person}, Over: o.Operator != "" || found.Over, Claim: o.Claim, Output: o.Output,
+		Operator: c.operator(), Why: o.Why,
 	}
 	if item.By.Person == o.Person {
 		w.By = item.By
@@ -135,6 +147,14 @@ func (c *command) work(item *behaviour.Item) (w behaviour.Work, refused string) 
 		}
 	}
 	return w, ""
+}
+
+// operator is who says a word in a person's name, or in nobody's; empty: the person himself, or it is no word of people.
+func (c *command) operator() string {
+	if o := &c.order; o.Operator != "" && slices.Contains(message.OfWork, o.Wish) {
+		return message.OperatorAt(o.Operator, o.Site)
+	}
+	return ""
 }
 
 // mayNot says for people that somebody may not have an item, why, and who could.

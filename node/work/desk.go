@@ -60,6 +60,7 @@ func (d *Desk) Show(p behaviour.Process, e *thread.Show) {
 	d.list.Put(worklist.Item{
 		Key: key, ID: message.ItemID(&e.Entry, i.At), At: i.At, Title: i.Title, Priority: i.Priority, Offered: i.Offered, Due: i.Due,
 		Claim: i.Claim, By: i.By, Claimed: i.Claimed, Drafted: i.Draft != nil, Class: class, Rule: open,
+		Suspended: e.Suspended,
 	})
 }
 
@@ -204,6 +205,9 @@ func (d *Desk) shown(i *worklist.Item) api.WorkItem {
 	}
 	if i.By != (message.Doer{}) {
 		out.State, out.ClaimedBy, out.For, out.Claimed = api.ItemClaimed, i.By.Person, i.By.For, i.Claimed
+	}
+	if i.Suspended {
+		out.State = api.ItemSuspended
 	}
 	return out
 }

@@ -35,8 +35,10 @@ type Item struct {
 	By       message.Doer // who has it; zero: it is offered
 	Claimed  time.Time
 	Drafted  bool
-	Class    string // the same people may have the items of one class
-	Rule     Rule   // of the class
+	// Suspended: nothing that is said of it is carried out (N29).
+	Suspended bool
+	Class     string // the same people may have the items of one class
+	Rule      Rule   // of the class
 }
 
 // compare orders items as worklists do: by priority, then the oldest first.

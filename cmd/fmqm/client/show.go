@@ -203,6 +203,9 @@ func about(e api.HistoryEvent) string {
 		if e.For != "" {
 			text += " for " + e.For
 		}
+		if e.Operator != "" {
+			text += ", said by " + e.Operator
+		}
 		return text
 	default:
 	}
@@ -217,6 +220,8 @@ func reasonOf(e api.HistoryEvent) string {
 	switch {
 	case e.Reason == "" && e.About != "":
 		return about(e)
+	case strings.HasPrefix(about(e), "item "):
+		return about(e) + ": " + e.Reason
 	case e.By == "" || strings.Contains(e.Reason, e.By):
 		return told(e.Reason, e.Stderr)
 	case e.Reason == "":

@@ -165,6 +165,7 @@ func TestN27PeopleDoTheirWork(t *testing.T) {
 			t.Errorf("%s is %+v", a.Activity, a)
 		}
 	}
+	saysWho(t, s, id, holder)
 	history := s.must("A", "history", id, "--activity", "assess")
 	for _, word := range []string{"offered", "claimed", "saved", "completed", "terminated"} {
 		if !strings.Contains(history, word) {
@@ -172,4 +173,25 @@ func TestN27PeopleDoTheirWork(t *testing.T) {
 		}
 	}
 	s.refused("a site without staff", "B", "B has no staff", "work", "list")
+}
+
+// saysWho: history has the person, the operator who acted in his name, and why.
+func saysWho(t *testing.T, s *sites, id, holder string) {
+	t.Helper()
+	var all []api.HistoryEvent
+	if err := json.Unmarshal([]byte(s.must("A", "history", id, "--activity", "assess", "-o", "json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		switch e.Event {
+		case api.EventClaimed, api.EventTransferred, api.EventSaved, api.EventCompleted:
+			if e.By == "" || !strings.HasSuffix(e.Operator, " at A") {
+				t.Errorf("%s was said by %q, and by %q in his name", e.Event, e.By, e.Operator)
+			}
+		default:
+		}
+		if e.Event == api.EventTransferred && (e.Reason != "she knows it" || e.By != holder) {
+			t.Errorf("it was transferred by %s: %q", e.By, e.Reason)
+		}
+	}
 }
