@@ -114,14 +114,11 @@ func (s *indexSite) step() {
 		tx.Audit = append(tx.Audit, s.start(n))
 		if what == "at once" { // it has nothing but what is decided at once
 			tx.Audit = append(tx.Audit, s.end(n, record.EventEnded))
+			s.takeNotices(tx, n)
 		}
 	case what == "end" && known && ended == nil:
 		tx.Audit = append(tx.Audit, s.end(n, rapid.SampledFrom([]record.Event{record.EventEnded, record.EventStopped}).Draw(s.t, "event")))
-		take := record.Consume{Process: s.process[n], Entry: message.Entry{Instance: idOf(n), Activity: processtable.Sink}}
-		for _, m := range s.notices(n) {
-			take.Keys = append(take.Keys, m.Key())
-		}
-		tx.Consume = append(tx.Consume, take)
+		s.takeNotices(tx, n)
 	case (what == "error" || what == "clear") && ended == nil: // also before its start: a peer may tell of what was lost
 		tx.Put = append(tx.Put, s.notice(n, rapid.SampledFrom([]string{"a", "b"}).Draw(s.t, "activity"), what == "clear"))
 	case what == "forget" && ended != nil && !s.forgotten(n) && !slices.Contains(s.parents[:], n):
@@ -137,6 +134,17 @@ func (s *indexSite) step() {
 	s.close() // it was killed
 	s.disk.Crash(false)
 	s.open(memory.Options{})
+}
+
+// takeNotices: the end of sink removes all that lies in its entry, also what came before the instance was started.
+func (s *indexSite) takeNotices(tx *record.Tx, n int) {
+	take := record.Consume{Process: s.process[n], Entry: message.Entry{Instance: idOf(n), Activity: processtable.Sink}}
+	for _, m := range s.notices(n) {
+		take.Keys = append(take.Keys, m.Key())
+	}
+	if len(take.Keys) > 0 {
+		tx.Consume = append(tx.Consume, take)
+	}
 }
 
 func (s *indexSite) has(n int) bool {

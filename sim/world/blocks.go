@@ -65,8 +65,14 @@ func (x *watch) returned(s *site, d *shadow, r *record.AuditRecord) {
 	if after, of := untilAfter(r); of && after > d.returned[inRun{entryOf(r), r.Run}] {
 		x.world.breaks("4", "%s is in error at %s, after %d elements as it says, of which %d are of its run", shown(entryOf(r)), s.name, after, d.returned[inRun{entryOf(r), r.Run}])
 	}
+	if r.Event == record.EventForced {
+		d.hand[entryOf(r)] = true
+	}
 	if r.Event == record.EventTerminated || r.Event == record.EventCancelled {
 		x.abandoned(s, d, r)
+	}
+	if r.Event == record.EventTerminated && d.hand[entryOf(r)] {
+		return
 	}
 	judged := r.Event == record.EventInError && strings.HasPrefix(r.Reason, "exit condition ") // what has come back is
 	if r.Event != record.EventTerminated && r.Event != record.EventIterated && !judged || r.Ending != (message.Ending{}) {

@@ -47,6 +47,7 @@ type shadow struct {
 	races    map[message.Entry]bool                   // it begins with the first connectors
 	early    map[message.Entry]record.Event           // how those have ended that have not by themselves
 	queued   map[queued]message.Arrival               // of what lies where events meet receives: when it came first
+	hand     map[message.Entry]bool                   // an operator has finished those: their end follows, and does not say that anything has come back (N30)
 	elements map[message.Entry]map[message.Scope]bool // of a bundle: those that have begun, and have not ended
 	returned map[inRun]int                            // how many elements have ended
 	started  map[uuid.UUID]bool
@@ -71,7 +72,7 @@ func newWatch(w *World) *watch {
 
 func newShadow() *shadow {
 	return &shadow{
-		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, races: map[message.Entry]bool{}, started: map[uuid.UUID]bool{},
+		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, hand: map[message.Entry]bool{}, races: map[message.Entry]bool{}, started: map[uuid.UUID]bool{},
 		queued: map[queued]message.Arrival{}, elements: map[message.Entry]map[message.Scope]bool{}, returned: map[inRun]int{},
 		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
 		audit: map[string]uint64{}, large: large{pieces: map[string][]byte{}},
@@ -86,6 +87,7 @@ func (d *shadow) clone() *shadow {
 		c.messages[e] = maps.Clone(keys)
 	}
 	c.ended, c.early, c.races, c.started = maps.Clone(d.ended), maps.Clone(d.early), maps.Clone(d.races), maps.Clone(d.started)
+	c.hand = maps.Clone(d.hand)
 	c.queued, c.returned, c.elements = maps.Clone(d.queued), maps.Clone(d.returned), map[message.Entry]map[message.Scope]bool{}
 	for e, open := range d.elements {
 		c.elements[e] = maps.Clone(open)
