@@ -93,6 +93,7 @@ type Basis struct {
 	Own       bool            // one of them is its own: something of it was decided
 	Stopped   bool            // a marker: the instance was terminated by an operator (N7)
 	StoppedBy string          // who that was, as far as the marker says
+	Cancelled bool            // another activity, or what it is inside of, ends it (N25): no suspend holds that up
 	Relay     *message.Marker // the marker, where who ends sink tells the other nodes of it (N19)
 }
 

@@ -197,7 +197,7 @@ func (a *Activity) foldCancel(s *State, m message.Message) error {
 			next.reason, next.by = before.reason, before.by
 		}
 	}
-	s.cancel = &next
+	s.cancel, s.Cancelled = &next, true
 	s.seen(m)
 	return nil
 }

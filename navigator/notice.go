@@ -203,7 +203,7 @@ func (n *notice) Fold(of behaviour.State, m message.Message) error {
 			s.at, s.clock = &at, m.Clock
 		}
 	case message.KindCancel:
-		s.over = true
+		s.over, s.Cancelled = true, true
 	case message.KindMarker:
 		s.Stop(m)
 		return nil // the marker is the instance's, and stays (N7)

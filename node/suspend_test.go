@@ -147,3 +147,35 @@ func TestWhatIsSuspendedIsTerminated(t *testing.T) {
 		t.Errorf("it is %s", s.State)
 	}
 }
+
+// N25, N29: what is cancelled ends although it is suspended. The block around it has ended by an operator's hand, and with
+// that the instance, so that nobody could resume it any more.
+func TestWhatIsCancelledIsNotSuspended(t *testing.T) {
+	n := openNode(t, "A", "")
+	upload(t, n, `
+process: nested
+version: 1
+activities:
+  line:
+    node: A
+    activities:
+      inner: {node: A, wait: {for: 720h}}
+`)
+	id := start(t, n, "nested", `{}`)
+	until(t, func() bool { return len(events(t, n, id, "line")) > 0 })
+	if _, err := n.Suspend(t.Context(), id, api.SuspendRequest{Scope: "line#1", Activity: "inner"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Skip(t.Context(), id, api.HandRequest{Activity: "line", Reason: "not needed"}); err != nil {
+		t.Fatal(err)
+	}
+	if s := wait(t, n, id); s.State != api.InstanceFinished {
+		t.Errorf("%+v", s)
+	}
+	until(t, func() bool {
+		h, err := n.History(t.Context(), id)
+		return err == nil && slices.ContainsFunc(h.Events, func(e api.HistoryEvent) bool {
+			return e.Scope == "line#1" && e.Activity == "inner" && e.Event == api.EventCancelled
+		})
+	})
+}

@@ -27,9 +27,10 @@ func held(suspends []message.Marked, origin processtable.NodeID, key message.Ent
 	})
 }
 
-// suspended: what was terminated is not (N7).
+// suspended: what was terminated is not (N7), nor what is cancelled: that begins nothing, and what is around it may have
+// ended, so that nobody would be left who could resume it (N25).
 func suspended(e *instancetable.Entry) bool {
-	return len(e.Suspends) > 0 && !e.Known.Stopped && held(e.Suspends, e.Known.Origin, e.Key)
+	return len(e.Suspends) > 0 && !e.Known.Stopped && !e.Known.Cancelled && held(e.Suspends, e.Known.Origin, e.Key)
 }
 
 // suspendedBy is the oldest suspend that holds an entry; nil: none does.
