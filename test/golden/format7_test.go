@@ -155,8 +155,8 @@ data:
   - begin -> sink
 `}
 
-// format7 has B have a bundle under way, a race, a notice, a long loop, receives that wait, and events: of an
-// activity, put back, and from outside, which has come to be too old.
+// format7 has B have a bundle under way, a race, a notice, a long loop, receives that wait, and events of
+// an activity, put back.
 func (m *maker) format7() {
 	m.Helper()
 	for _, process := range []string{many, contest, laps, meeting} {
@@ -177,7 +177,12 @@ func (m *maker) format7() {
 		return !strings.Contains(m.ask(b, fmt.Sprintf("fmqm history %s", instance(46))), "laps#1/")
 	})
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(47)), "put-back", 1)
-	// It is dropped soon after it has expired: then it stays for as long again.
+}
+
+// expire has B keep an event until it is too old. It is dropped soon after that: then it stays for as long again.
+func (m *maker) expire() {
+	m.Helper()
+	b := m.Sites["B"]
 	if _, err := b.Client.SendEvent(m.ctx, api.EventRequest{Event: "one", Key: "nobody", ID: tooOld, Keep: "15s"}); err != nil {
 		m.Fatal(err)
 	}
