@@ -174,10 +174,8 @@ func (c *Commands) suspendHere(ctx context.Context, id processtable.ProcessID, q
 	if err != nil {
 		return api.Word{}, err
 	}
-	if done { // it is spread once more: a site may have lost its store since
-		mark.New, mark.Spread, mark.Noted = true, true, true
-		msg := mark.Message(message.Queue{Process: id, Node: c.Self}, q.Instance, c.Self, message.Next(q.Clock))
-		if err := c.Site.Commit(ctx, &record.Tx{Put: []message.Message{msg}}); err != nil {
+	if done {
+		if err := c.spreadAgain(ctx, p.Table(), &mark, q); err != nil {
 			return api.Word{}, err
 		}
 	} else {
@@ -197,6 +195,26 @@ func (c *Commands) suspendHere(ctx context.Context, id processtable.ProcessID, q
 		Instance: q.Instance, Scope: report.ShownScope(message.Scope(q.Scope), q.Activity), Activity: q.Activity, Word: q.word(),
 		ID: mark.ID, Result: api.WordDone, Node: string(c.Self), Reason: c.notReading(p.Table()),
 	}, nil
+}
+
+// spreadAgain tells the other nodes once more of a mark that was said before: one may have lost its store since. What is new
+// is told by the process thread yet.
+func (c *Commands) spreadAgain(ctx context.Context, t *processtable.Table, mark *message.Mark, q *SuspendQuestion) error {
+	if mark.New {
+		return nil
+	}
+	told := *mark
+	told.New, told.Spread, told.Noted = true, false, false
+	tx := &record.Tx{}
+	for _, node := range t.Nodes() {
+		if node != "" && node != c.Self && t.Hosting(node) {
+			tx.Put = append(tx.Put, told.Message(message.Queue{Process: t.Process, Node: node}, q.Instance, c.Self, message.Next(q.Clock)))
+		}
+	}
+	if len(tx.Put) == 0 {
+		return nil
+	}
+	return c.Site.Commit(ctx, tx)
 }
 
 // goesOn refuses what is about an instance that was not started here, or has ended.
