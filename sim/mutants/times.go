@@ -16,7 +16,7 @@ var ofTimes = []mutant{
 		{"navigator/notice.go", "	if at.Due = at.Due.Add(at.Every); !at.Due.After(now) {\n		at.Due = now.Add(at.Every)\n", "	if at.Due = at.Due.Add(max(at.Every, time.Minute)); !at.Due.After(now) {\n		at.Due = now.Add(max(at.Every, time.Minute))\n"},
 	}},
 	{"notice-stays", "a notice goes on when its activity has ended", "races ends", timed, []change{
-		{"navigator/notice.go", "	case message.KindCancel:\n		s.over = true\n", "	case message.KindCancel:\n"},
+		{"navigator/notice.go", "	case message.KindCancel:\n		s.over, s.Cancelled = true, true\n", "	case message.KindCancel:\n"},
 	}},
 	{"notice-anew", "each iteration begins the notices of its activity anew", "3 races ends", timed, []change{
 		{"navigator/snapshot.go", "Came: at.Came, Notices: at.Notices}", "Came: at.Came}"},
