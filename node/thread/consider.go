@@ -57,7 +57,7 @@ func (m *Machine) consider(e *instancetable.Entry) {
 		m.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later
 	case instancetable.Waiting:
 	}
-	if len(m.held[e.Key]) > 0 || m.stands(e) { // an operator's hand is on it, or it is suspended
+	if len(m.held[e.Key]) > 0 || m.stands(e) && !m.passedAround(e) { // an operator's hand is on it, or it is suspended
 		return
 	}
 	switch m.started(e, e.Known.Origin) {

@@ -83,6 +83,16 @@ func (m *Machine) stands(e *instancetable.Entry) bool {
 	return true
 }
 
+// passedAround says whether others have passed a dead path around what is suspended (N6): its end is a record and tells
+// nobody anything, and the instance may have ended with that, so that nobody would be left who could resume it.
+func (m *Machine) passedAround(e *instancetable.Entry) bool {
+	if e.Result != nil {
+		return false
+	}
+	effects := e.Behaviour.Decide(e.State, m.now)
+	return effects.Ends && effects.Outcome.What == behaviour.Skipped && len(effects.Put) == 0
+}
+
 // heeding is the acting on the marks of an instance: what is in memory of it is told; when all that was decided
 // before is on disk, who else is to know is told.
 type heeding struct {
