@@ -31,9 +31,15 @@ type happening struct {
 	event           api.Event
 }
 
-// recorded notes what a site has on disk of an instance's history.
-func (x *watch) recorded(at name, r *record.AuditRecord) {
-	h, tells := toldAs(at, r)
+// inHistory is one of an instance.
+type inHistory struct {
+	instance message.InstanceID
+	happening
+}
+
+// recorded notes what a site has on disk of an instance's history, and where.
+func (x *watch) recorded(s *site, key []byte, r *record.AuditRecord) {
+	h, tells := toldAs(s.name, r)
 	if !tells { // no history tells of it
 		return
 	}
@@ -41,6 +47,16 @@ func (x *watch) recorded(at name, r *record.AuditRecord) {
 		x.happened[r.Instance] = map[happening]bool{}
 	}
 	x.happened[r.Instance][h] = true
+	x.shadows[s.name].told[string(key)] = inHistory{r.Instance, h}
+}
+
+// forgotten notes that retention has removed a record.
+func (x *watch) forgotten(s *site, key []byte) {
+	d := x.shadows[s.name]
+	if at, told := d.told[string(key)]; told {
+		delete(d.told, string(key))
+		x.happened[at.instance][at.happening] = false
+	}
 }
 
 // toldAs is how a history tells of a record. Source and sink of a block are the engine's: with them an
@@ -69,8 +85,8 @@ func toldAs(at name, r *record.AuditRecord) (h happening, tells bool) {
 // history asks a site for an instance's.
 func (w *World) history(at name, c *client) {
 	own := map[happening]bool{}
-	for h := range w.watch.happened[c.instance.ID] {
-		if h.node == at && !w.watch.lost[at] {
+	for h, still := range w.watch.happened[c.instance.ID] {
+		if still && h.node == at && !w.watch.lost[at] {
 			own[h] = true
 		}
 	}
@@ -87,16 +103,17 @@ func (x *watch) historyOf(c *client, a api.HistoryAnswer, own map[happening]bool
 	for i := range a.Events {
 		e := &a.Events[i]
 		h := happening{name(e.Node), e.Clock, e.Time.UnixNano(), e.Scope, e.Activity, e.Event}
+		_, recorded := x.happened[c.instance.ID][h]
 		switch {
 		case i > 0 && e.Clock < a.Events[i-1].Clock:
 			return fmt.Sprintf("%v comes before what was earlier", h)
-		case !x.happened[c.instance.ID][h] && !x.cloned[h.node]:
+		case !recorded && !x.cloned[h.node]:
 			return fmt.Sprintf("it tells of %v, which is not recorded", h)
 		}
 		told[h] = true
 	}
 	for h := range own {
-		if !told[h] && len(a.More) == 0 {
+		if !told[h] && x.happened[c.instance.ID][h] && len(a.More) == 0 {
 			return fmt.Sprintf("it does not tell of %v, which is on disk there", h)
 		}
 	}

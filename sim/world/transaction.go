@@ -69,6 +69,7 @@ func (d *shadow) message(w *World, t *transaction, op *store.Op) error {
 // audited notes what is recorded.
 func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	if op.Value == nil {
+		x.forgotten(s, op.Key)
 		return nil
 	}
 	r, _, err := record.ReadAuditHead(op.Key, op.Value)
@@ -79,7 +80,7 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 		return nil
 	}
 	t.records = append(t.records, r)
-	x.recorded(s.name, &r)
+	x.recorded(s, op.Key, &r)
 	x.family(s, &r)
 	x.overdue(s, &r)
 	if which, _ := record.EndOf(&r); which == record.InstanceStarted {

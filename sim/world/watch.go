@@ -36,7 +36,7 @@ type watch struct {
 	limits   map[uuid.UUID]time.Duration              // when the deadline of the process came
 	changes  changes                                  // since something was asked for; nil: nobody wants to know
 
-	happened map[uuid.UUID]map[happening]bool // that was ever on disk
+	happened map[uuid.UUID]map[happening]bool // that was ever on disk; whether it still is
 	facts    map[uuid.UUID][]oracle.Fact      // by which races are judged (N14)
 }
 
@@ -54,7 +54,8 @@ type shadow struct {
 	sent     map[lane]uint64 // the number of the newest
 	low      map[lane]record.Position
 	accepted map[lane]record.AcceptedAt
-	audit    map[string]uint64 // what each record says
+	audit    map[string]uint64    // what each record says
+	told     map[string]inHistory // what a history tells by it
 	large    large
 	filled   bool // from a backup: what happened once is put, and does not happen
 }
@@ -75,7 +76,7 @@ func newShadow() *shadow {
 		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, hand: map[message.Entry]bool{}, races: map[message.Entry]bool{}, started: map[uuid.UUID]bool{},
 		queued: map[queued]message.Arrival{}, elements: map[message.Entry]map[message.Scope]bool{}, returned: map[inRun]int{},
 		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
-		audit: map[string]uint64{}, large: large{pieces: map[string][]byte{}},
+		audit: map[string]uint64{}, told: map[string]inHistory{}, large: large{pieces: map[string][]byte{}},
 	}
 }
 
@@ -93,7 +94,7 @@ func (d *shadow) clone() *shadow {
 		c.elements[e] = maps.Clone(open)
 	}
 	c.sent, c.low, c.accepted = maps.Clone(d.sent), maps.Clone(d.low), maps.Clone(d.accepted)
-	c.audit = maps.Clone(d.audit)
+	c.audit, c.told = maps.Clone(d.audit), maps.Clone(d.told)
 	c.large = large{pieces: maps.Clone(d.large.pieces), pending: maps.Clone(d.large.pending)}
 	return &c
 }
