@@ -21,6 +21,9 @@ func (a *Activity) prepareManual(t *processtable.Table) error {
 	if a.Kind != processtable.KindManual {
 		return nil
 	}
+	if err := a.prepareAsked(); err != nil {
+		return fmt.Errorf("staff: %w", err)
+	}
 	p := a.Activity.Priority
 	if p == nil && t.Priority != nil && t.Priority.Expr == nil { // one over the process's input is not known here
 		p = t.Priority
@@ -38,13 +41,26 @@ func (a *Activity) prepareManual(t *processtable.Table) error {
 	return nil
 }
 
+func (a *Activity) prepareAsked() (err error) {
+	a.Manual.Staff.All(func(term *processtable.Who) {
+		if term.Of == nil || err != nil {
+			return
+		}
+		var of *condition.Expr
+		if of, err = condition.LoadExpr(*term.Of, inputScope(a.Input), term.Wants()); err == nil {
+			a.asked = append(a.asked, of)
+		}
+	})
+	return err
+}
+
 // manual offers a KindManual that was decided TRUE, and lets people have the word (R44).
 func (a *Activity) manual(s *State, input *container.Struct, now time.Time) behaviour.Effects {
 	at := s.progress()
 	if at.Item != nil {
 		return behaviour.Effects{}
 	}
-	if _, err := a.ranks(s, input); err != nil {
+	if err := a.offers(s, input); err != nil {
 		return a.fail(s, at, message.CauseInput, err.Error(), now)
 	}
 	pause, err := a.decided(s, &at, input, now)
@@ -53,6 +69,19 @@ func (a *Activity) manual(s *State, input *container.Struct, now time.Time) beha
 	}
 	at.Item, at.Due = &message.Item{Offered: now}, time.Time{}
 	return a.set(a.keep(s, at, behaviour.Outcome{What: behaviour.Offered, Iteration: at.Iteration, Run: at.Run}), timerDeadline, pause)
+}
+
+// offers is why an input says of nobody whether he may have the item, or how urgent it is; nil: it says both. What
+// it comes to is each node's to say, by its own staff.
+func (a *Activity) offers(s *State, input *container.Struct) error {
+	var spent condition.Spent // over all that is asked
+	for _, of := range a.asked {
+		if _, err := of.Eval(&spent, input, &condition.Values{Instance: s.Entry.Instance.String()}); err != nil {
+			return fmt.Errorf("who may do it: %w", err)
+		}
+	}
+	_, err := a.ranks(s, input)
+	return err
 }
 
 // ranks is the item's priority.
