@@ -367,7 +367,8 @@ func (a *Activity) reviewWork(s *State, w behaviour.Work, now time.Time) (*behav
 	return r, err
 }
 
-// withdraw tells in history that people lose an item which nobody has completed (R46).
+// withdraw tells in history that people lose an item which nobody has completed (R46), and which operator has ended it,
+// if one has.
 func (a *Activity) withdraw(s *State, e *behaviour.Effects) {
 	if a.Kind != processtable.KindManual || s.InError() || s.reached().Item == nil || !e.Ends && e.Outcome.What != behaviour.InError {
 		return
@@ -378,7 +379,7 @@ func (a *Activity) withdraw(s *State, e *behaviour.Effects) {
 		}
 	}
 	at := s.reached()
-	e.Lines = append(e.Lines, behaviour.Outcome{What: behaviour.Withdrawn, Clock: e.Outcome.Clock, Iteration: at.Iteration, Run: at.Run, By: at.Item.By.Person, For: at.Item.By.For, Reason: e.Outcome.Reason})
+	e.Lines = append(e.Lines, behaviour.Outcome{What: behaviour.Withdrawn, Clock: e.Outcome.Clock, Iteration: at.Iteration, Run: at.Run, By: at.Item.By.Person, For: at.Item.By.For, Operator: e.Outcome.By, Reason: e.Outcome.Reason})
 }
 
 // doer is who has completed the item that an activity in error was, before what follows from that failed.
