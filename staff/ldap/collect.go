@@ -1,0 +1,130 @@
+package ldap
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	goldap "github.com/go-ldap/ldap/v3"
+
+	"fmqm/staff"
+)
+
+// Sizes of pages: a group is larger than a person.
+const (
+	pagePeople = 500
+	pageGroups = 50
+)
+
+// found is what the directory has answered.
+type found struct {
+	people, roles, organisations []entry
+}
+
+// Answer is what a directory says, and the staff that it makes.
+type Answer struct {
+	Draft staff.Draft
+	Staff *staff.Staff
+	// Left is what was left out of it, at most MaxLeft of LeftOut.
+	Left    []Left
+	LeftOut int
+}
+
+// MaxLeft is how much of what was left out is named.
+const MaxLeft = 100
+
+// Read asks a directory who works at a node. An error is of type *Unanswered where there is no
+// answer, and Problems where there is one that cannot be the staff; or why ctx has ended.
+func Read(ctx context.Context, s Settings, at staff.Site) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxReading)
+	defer cancel()
+	f, err := collect(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return f.answer(s, at)
+}
+
+func collect(ctx context.Context, s Settings) (*found, error) {
+	o, err := open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer o.close()
+	f := &found{}
+	p := s.People
+	f.people, err = o.entries(ctx, "people", p.Search, pagePeople, staff.MaxPeople, p.Name, p.Display, p.Login, p.Roles, p.Organisation, p.Substitute)
+	if err == nil && len(f.people) == 0 {
+		return nil, &Unanswered{s.URL, "it shows nobody below " + p.Base + " who passes " + p.Filter, "correct `base` and `filter` of people, or let " + asWho(s) + " read them"}
+	}
+	if err == nil && s.Roles != nil {
+		f.roles, err = o.entries(ctx, "roles", s.Roles.Search, pageGroups, staff.MaxRoles, s.Roles.Name, s.Roles.Member)
+	}
+	if err == nil && s.Organisations != nil {
+		g := s.Organisations
+		f.organisations, err = o.entries(ctx, "organisations", g.Search, pageGroups, staff.MaxOrganisations, g.Name, g.Manager, g.PartOf)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// entries gives the entries of a search in the order of their places, with the attributes.
+func (o *session) entries(ctx context.Context, what string, q Search, page uint32, most int, attributes ...string) ([]entry, error) {
+	attributes = slices.DeleteFunc(attributes, func(a string) bool { return a == "" || a == Above })
+	var all []entry
+	err := o.search(ctx, what, q, page, attributes, func(e *goldap.Entry) error {
+		if len(all) == most {
+			return &Unanswered{o.settings.URL, fmt.Sprintf("over %d entries are %s", most, what), "one node has at most so many: narrow `filter`, to who works with this one"}
+		}
+		at, parsed, ok := placeOf(e.DN)
+		if !ok {
+			return Problems{{shown(e.DN), "that is no name of an entry", "look at the directory"}}
+		}
+		out := entry{at: at, dn: e.DN, parsed: parsed, values: make(map[string][]string, len(attributes))}
+		for _, a := range e.Attributes {
+			name := strings.ToLower(a.Name)
+			if base, option, has := strings.Cut(name, ";"); has && strings.HasPrefix(option, "range=") && wanted(attributes, base) {
+				return Problems{{shown(e.DN), fmt.Sprintf("the directory gives only part of its %s at once", shown(base)), "let `roles` of people name their attribute that has the groups (memberOf), without `member` of roles"}}
+			}
+			if wanted(attributes, name) {
+				out.values[strings.Clone(name)] = a.Values
+			}
+		}
+		all = append(all, out)
+		return nil
+	})
+	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(string(a.at), string(b.at)) })
+	return all, err
+}
+
+func wanted(attributes []string, name string) bool {
+	return slices.ContainsFunc(attributes, func(a string) bool { return strings.EqualFold(a, name) })
+}
+
+// answer makes a staff of what was found.
+func (f *found) answer(s Settings, at staff.Site) (*Answer, error) {
+	d := &draft{settings: s, places: []string{""}, out: &Answer{}}
+	d.fill(f)
+	if len(d.problems) > 0 {
+		return nil, d.problems
+	}
+	if len(d.out.Draft.People) == 0 {
+		return nil, Problems{{"", fmt.Sprintf("nobody of %d entries can be a person here (%s)", len(f.people), d.out.Left[0]), "correct `name` of people"}}
+	}
+	if at.Zone == nil {
+		at.Zone = time.UTC
+	}
+	made, wrong := d.out.Draft.Check(at)
+	for _, p := range wrong {
+		d.problems = append(d.problems, Problem{d.places[p.Line], p.What, p.Remedy})
+	}
+	if len(d.problems) > 0 {
+		return nil, d.problems
+	}
+	d.out.Staff = made
+	return d.out, nil
+}
