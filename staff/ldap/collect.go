@@ -21,6 +21,7 @@ const (
 // found is what the directory has answered.
 type found struct {
 	people, roles, organisations []entry
+	nameless                     []Left // what has no name that can be read
 }
 
 // Answer is what a directory says, and the staff that it makes.
@@ -55,16 +56,16 @@ func collect(ctx context.Context, s Settings) (*found, error) {
 	defer o.close()
 	f := &found{}
 	p := s.People
-	f.people, err = o.entries(ctx, "people", p.Search, pagePeople, staff.MaxPeople, p.Name, p.Display, p.Login, p.Roles, p.Organisation, p.Substitute)
-	if err == nil && len(f.people) == 0 {
+	f.people, err = f.entries(ctx, o, "people", p.Search, pagePeople, staff.MaxPeople, p.Name, p.Display, p.Login, p.Roles, p.Organisation, p.Substitute)
+	if err == nil && len(f.people)+len(f.nameless) == 0 {
 		return nil, &Unanswered{s.URL, "it shows nobody below " + p.Base + " who passes " + p.Filter, "correct `base` and `filter` of people, or let " + asWho(s) + " read them"}
 	}
 	if err == nil && s.Roles != nil {
-		f.roles, err = o.entries(ctx, "roles", s.Roles.Search, pageGroups, staff.MaxRoles, s.Roles.Name, s.Roles.Member)
+		f.roles, err = f.entries(ctx, o, "roles", s.Roles.Search, pageGroups, staff.MaxRoles, s.Roles.Name, s.Roles.Member)
 	}
 	if err == nil && s.Organisations != nil {
 		g := s.Organisations
-		f.organisations, err = o.entries(ctx, "organisations", g.Search, pageGroups, staff.MaxOrganisations, g.Name, g.Manager, g.PartOf)
+		f.organisations, err = f.entries(ctx, o, "organisations", g.Search, pageGroups, staff.MaxOrganisations, g.Name, g.Manager, g.PartOf)
 	}
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func collect(ctx context.Context, s Settings) (*found, error) {
 }
 
 // entries gives the entries of a search in the order of their places, with the attributes.
-func (o *session) entries(ctx context.Context, what string, q Search, page uint32, most int, attributes ...string) ([]entry, error) {
+func (f *found) entries(ctx context.Context, o *session, what string, q Search, page uint32, most int, attributes ...string) ([]entry, error) {
 	attributes = slices.DeleteFunc(attributes, func(a string) bool { return a == "" || a == Above })
 	var all []entry
 	err := o.search(ctx, what, q, page, attributes, func(e *goldap.Entry) error {
@@ -82,7 +83,10 @@ func (o *session) entries(ctx context.Context, what string, q Search, page uint3
 		}
 		at, parsed, ok := placeOf(e.DN)
 		if !ok {
-			return Problems{{shown(e.DN), "that is no name of an entry", "look at the directory"}}
+			if len(f.nameless) < MaxLeft {
+				f.nameless = append(f.nameless, Left{shown(e.DN), "that is no name of an entry"})
+			}
+			return nil
 		}
 		out := entry{at: at, dn: e.DN, parsed: parsed, values: make(map[string][]string, len(attributes))}
 		for _, a := range e.Attributes {
@@ -107,13 +111,13 @@ func wanted(attributes []string, name string) bool {
 
 // answer makes a staff of what was found.
 func (f *found) answer(s Settings, at staff.Site) (*Answer, error) {
-	d := &draft{settings: s, places: []string{""}, out: &Answer{}}
+	d := &draft{settings: s, places: []string{""}, out: &Answer{Left: f.nameless, LeftOut: len(f.nameless)}}
 	d.fill(f)
 	if len(d.problems) > 0 {
 		return nil, d.problems
 	}
 	if len(d.out.Draft.People) == 0 {
-		return nil, Problems{{"", fmt.Sprintf("nobody of %d entries can be a person here (%s)", len(f.people), d.out.Left[0]), "correct `name` of people"}}
+		return nil, Problems{{"", fmt.Sprintf("nobody of %d entries can be a person here (%s)", len(f.people), d.out.Left[len(d.out.Left)-1]), "correct `name` of people"}}
 	}
 	if at.Zone == nil {
 		at.Zone = time.UTC

@@ -79,7 +79,7 @@ func open(ctx context.Context, s Settings) (*session, error) {
 			return nil, &Unanswered{s.URL, "no password for " + s.Bind, err.Error()}
 		}
 	}
-	if s.Bind != "" && !at.TLS && !s.StartTLS && !at.Local() {
+	if s.Bind != "" && s.Plain() {
 		return nil, &Unanswered{s.URL, "is on another machine, and ldap:// is not encrypted: the password is not sent", "write ldaps://, or starttls: true"}
 	}
 	dialer := net.Dialer{Timeout: s.Timeout}

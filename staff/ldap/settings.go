@@ -29,6 +29,13 @@ type Settings struct {
 	Organisations *Organisations // nil: they are what people's attribute has
 }
 
+// Plain says whether what goes to the directory, and comes from it, can be read and changed on
+// the way.
+func (s Settings) Plain() bool {
+	at, err := ParseURL(s.URL)
+	return err == nil && !at.TLS && !s.StartTLS && !at.Local()
+}
+
 // Defaults.
 const (
 	DefaultEvery   = 5 * time.Minute
