@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -29,6 +30,9 @@ func (s *Staff) From() string {
 	}
 	return s.File
 }
+
+// StaffKept is the file in which the daemon keeps what the directory said last.
+func (c *Config) StaffKept() string { return filepath.Join(c.Data, "staff", "ldap.yaml") }
 
 // staff reads where the staff is listed; who it is, readStaff reads, once the node's name is known.
 func (r *reader) staff(k, v *yaml.Node, c *Config) {

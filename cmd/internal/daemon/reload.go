@@ -55,8 +55,8 @@ func (d *Daemon) reload(file *config.Config) error {
 	d.links = links
 	d.Node.SetDefiners(definers(c))
 	d.Node.SetRemoteOperators(remoteOperators(c))
-	d.Node.SetStaff(people(c))
 	d.config.Store(c)
+	d.reloadStaff(c)
 	d.askers.keep(func(name identity.Name) bool { return d.mayAsk(c, name) })
 	d.registry.Close()
 	d.registry = registry
@@ -108,7 +108,7 @@ func carriedStaff(running, file *config.Config) *config.Staff {
 	case file.Staff != nil && running.Node != file.Node:
 		return running.Staff
 	case file.Staff != nil:
-		return &config.Staff{File: file.Staff.File, Socket: socket, People: file.Staff.People}
+		return &config.Staff{File: file.Staff.File, Socket: socket, LDAP: file.Staff.LDAP, People: file.Staff.People}
 	case socket != "":
 		return &config.Staff{Socket: socket}
 	}
