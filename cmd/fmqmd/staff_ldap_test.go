@@ -1,0 +1,187 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fmqm/internal/ldaptest"
+)
+
+const ldapPeople = `dn: ou=people,dc=example,dc=org
+objectClass: organizationalUnit
+ou: people
+
+dn: uid=ann,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: ann
+cn: Ann Ames
+sn: Ames
+
+dn: uid=berta,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: berta
+cn: Berta Brown
+sn: Brown
+
+dn: uid=svc$,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: svc$
+cn: svc
+sn: svc
+
+dn: cn=nurse,dc=example,dc=org
+objectClass: groupOfNames
+cn: nurse
+member: uid=ann,ou=people,dc=example,dc=org
+`
+
+// ldapConfig is a configuration with the people of a server, whose store is in data.
+func ldapConfig(s *ldaptest.Server, data, password string) string {
+	return fmt.Sprintf(`node: A
+data: %s
+socket: %%s/s
+staff:
+  ldap:
+    url: %s
+    ca: %s
+    bind: %s
+    password: %s
+    every: 1h
+    people: {base: "ou=people,dc=example,dc=org"}
+    roles: {base: "dc=example,dc=org", member: member}
+`, data, s.TLS(), s.CA, ldaptest.Admin, password)
+}
+
+// The daemon takes up what the directory says, and goes on with it while the directory is away, over a
+// restart too; what cannot be the staff changes nothing.
+func TestADirectoryThatComesAndGoes(t *testing.T) {
+	server := ldaptest.New(t, ldaptest.Options{LDIF: ldapPeople})
+	data := filepath.Join(t.TempDir(), "data")
+	conf := ldapConfig(server, data, server.Secret(ldaptest.Password))
+	s := startService(t, conf)
+	if line := s.said("not all that the directory says can be taken up"); !strings.Contains(line, `"left_out":1`) || !strings.Contains(line, "uid=svc$,ou=people,dc=example,dc=org") {
+		t.Error(line)
+	}
+	s.said(`"message":"ready"`)
+	works := func(s *service, want string) {
+		t.Helper()
+		if exit, out, talk := fmqmd("staff", "list", "--config", filepath.Join(s.dir, "fmqmd.yaml")); exit != 0 || !strings.Contains(out, want) {
+			t.Errorf("%d: %s%s\nwant %s", exit, out, talk, want)
+		}
+	}
+	works(s, "ann     Ann Ames     nurse")
+	server.Add("uid=carl,ou=people,dc=example,dc=org", "objectClass", "inetOrgPerson", "uid", "carl", "cn", "Carl", "sn", "Carl")
+	s.signal(syscall.SIGHUP)
+	if line := s.said("staff taken up"); !strings.Contains(line, `"people":3`) {
+		t.Error(line)
+	}
+	// An answer that cannot be the staff, and none at all.
+	server.Add("uid=ANN,dc=example,dc=org", "objectClass", "inetOrgPerson", "uid", "ANN", "cn", "x", "sn", "x")
+	s.configure(strings.Replace(conf, "ou=people,", "", 1))
+	s.signal(syscall.SIGHUP)
+	if line := s.said("the directory gives no staff: what it said last goes on"); !strings.Contains(line, "uid=ANN,dc=example,dc=org") && !strings.Contains(line, "uid=ann,ou=people") || !strings.Contains(line, `"since"`) {
+		t.Error(line)
+	}
+	if got := s.metric("fmqm_staff_directory_answers"); got != "fmqm_staff_directory_answers 0" {
+		t.Error(got)
+	}
+	s.configure(conf)
+	s.signal(syscall.SIGHUP)
+	s.said("staff taken up")
+	if got := s.metric("fmqm_staff_directory_answers"); got != "fmqm_staff_directory_answers 1" {
+		t.Error(got)
+	}
+	server.Kill()
+	s.signal(syscall.SIGHUP)
+	if line := s.said("the directory gives no staff"); !strings.Contains(line, "connection refused") {
+		t.Error(line)
+	}
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+
+	again := startService(t, conf)
+	if line := again.said("staff taken up"); !strings.Contains(line, `"people":3`) {
+		t.Error(line)
+	}
+	again.said("the directory gives no staff")
+	exit, out, talk := fmqmd("staff", "list", "--config", filepath.Join(again.dir, "fmqmd.yaml"))
+	if exit != 0 || !strings.Contains(out, "carl") || !strings.Contains(talk, "connection refused") || !strings.Contains(talk, "this is what it said last, at ") {
+		t.Errorf("%d: %s%s", exit, out, talk)
+	}
+	server.Start()
+	again.signal(syscall.SIGHUP)
+	again.said("the directory gives a staff again")
+	info, err := os.Stat(filepath.Join(data, "staff", "ldap.yaml"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+}
+
+// A daemon whose directory has never answered starts, and nobody works there until it does.
+func TestTheFirstStartWithoutTheDirectory(t *testing.T) {
+	server := ldaptest.New(t, ldaptest.Options{LDIF: ldapPeople})
+	server.Kill()
+	conf := ldapConfig(server, filepath.Join(t.TempDir(), "data"), server.Secret(ldaptest.Password))
+	s := startService(t, conf)
+	if line := s.said("staff taken up"); !strings.Contains(line, `"people":0`) {
+		t.Error(line)
+	}
+	s.said("the directory gives no staff")
+	s.said(`"message":"ready"`)
+	if exit, _, talk := fmqmd("staff", "list", "--config", filepath.Join(s.dir, "fmqmd.yaml")); exit != 1 || !strings.Contains(talk, "connection refused: see whether the directory runs") {
+		t.Errorf("%d: %s", exit, talk)
+	}
+	server.Start()
+	s.signal(syscall.SIGHUP)
+	if line := s.said("staff taken up"); !strings.Contains(line, `"people":2`) {
+		t.Error(line)
+	}
+}
+
+func TestStaffCommandsOfADirectory(t *testing.T) {
+	server := ldaptest.New(t, ldaptest.Options{LDIF: ldapPeople})
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "fmqmd.yaml")
+	write := func(password string) {
+		t.Helper()
+		text := strings.ReplaceAll(ldapConfig(server, filepath.Join(dir, "data"), server.Secret(password)), "%s", dir)
+		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(ldaptest.Password)
+	for _, c := range []struct {
+		args []string
+		exit int
+		want string
+	}{
+		{[]string{"check", "--config", conf}, 0, server.TLS() + ": 2 people, 1 role, 0 organisations\n"},
+		{[]string{"check", "--config", conf}, 0, "warning: uid=svc$,ou=people,dc=example,dc=org: this is not a person here: “svc$”, its uid, has more than letters"},
+		{[]string{"check", "--config", conf, "-o", "json"}, 0, `"file": "uid=svc$,ou=people,dc=example,dc=org"`},
+		{[]string{"check", "--config", conf, "--node", "B"}, 2, "--node is for a FILE"},
+		{[]string{"check", "--config", conf, "staff.yaml"}, 2, "FILE and --config both say what to check"},
+		{[]string{"show", "ann", "--config", conf}, 0, "roles          nurse\n"},
+		{[]string{"show", "bertha", "--config", conf}, 3, "bertha does not work here: berta?"},
+		{[]string{"who", `role("nurse")`, "--config", conf}, 0, "PERSON  FOR  NAME\nann          Ann Ames\n"},
+	} {
+		exit, out, talk := fmqmd(append([]string{"staff"}, c.args...)...)
+		if exit != c.exit || !strings.Contains(out+talk, c.want) {
+			t.Errorf("staff %s: %d\n%s%s\nwant %d, %s", c.args, exit, out, talk, c.exit, c.want)
+		}
+	}
+	if exit, out, talk := fmqmd("check-config", conf); exit != 0 || !strings.Contains(out, ", people of "+server.TLS()) {
+		t.Errorf("%d: %s%s", exit, out, talk)
+	}
+	write("wrong")
+	if exit, _, talk := fmqmd("staff", "check", "--config", conf); exit != 1 || !strings.Contains(talk, "the password of cn=admin,dc=example,dc=org is refused: correct `bind`, or what is in ") {
+		t.Errorf("%d: %s", exit, talk)
+	}
+	if exit, out, _ := fmqmd("staff", "check", "--config", conf, "-o", "json"); exit != 1 || !strings.Contains(out, `"severity": "error"`) || !strings.Contains(out, "is refused") {
+		t.Errorf("%d: %s", exit, out)
+	}
+}
