@@ -113,6 +113,19 @@ func TestADirectoryThatComesAndGoes(t *testing.T) {
 	if exit != 0 || !strings.Contains(out, "carl") || !strings.Contains(talk, "connection refused") || !strings.Contains(talk, "this is what it said last, at ") {
 		t.Errorf("%d: %s%s", exit, out, talk)
 	}
+	// Somebody is ill while the directory is away. A file that does not fit changes nothing.
+	extra := people(t, again.dir, "people: {ann: {absent: true, substitute: carl}}\n")
+	again.configure(conf + "  file: " + extra + "\n")
+	again.signal(syscall.SIGHUP)
+	again.said("staff taken up")
+	if exit, out, talk := fmqmd("staff", "list", "--config", filepath.Join(again.dir, "fmqmd.yaml")); exit != 0 || !strings.Contains(out, "carl stands in") {
+		t.Errorf("%d: %s%s", exit, out, talk)
+	}
+	people(t, again.dir, "people: {ann: {absent: true, substitute: nobody}}\n")
+	if exit, _, talk := fmqmd("reload", "--to", "unix:"+filepath.Join(again.dir, "s")); exit != 1 || !strings.Contains(talk, extra+":1:42: nobody, substitute of ann, is not among people") {
+		t.Errorf("%d: %s", exit, talk)
+	}
+	people(t, again.dir, "people: {ann: {absent: true, substitute: carl}}\n")
 	server.Start()
 	again.signal(syscall.SIGHUP)
 	again.said("the directory gives a staff again")

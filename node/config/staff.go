@@ -56,9 +56,6 @@ func (r *reader) staff(k, v *yaml.Node, c *Config) {
 		return
 	}
 	switch {
-	case r.directory != nil && s.File != "":
-		r.add(k, "staff has both a file and ldap", "remove one of the two: one place says who works here")
-		return
 	case r.directory != nil:
 		s.LDAP = &r.directory.settings
 	case s.File == "":
@@ -77,15 +74,21 @@ func (r *reader) checkStaff(c *Config) {
 
 // readStaff reads the staff's file. Its problems have places in that file.
 func (r *reader) readStaff(c *Config) {
-	if c.Staff == nil || c.Staff.LDAP != nil || c.Node == "" {
+	if c.Staff == nil || c.Staff.File == "" || c.Node == "" {
 		return
 	}
-	people, err := file.Read(c.Staff.File, staff.Site{Node: c.Node, Zone: time.Local})
+	var err error
+	at := staff.Site{Node: c.Node, Zone: time.Local}
+	if l := c.Staff.LDAP; l != nil {
+		l.Extra.File = c.Staff.File
+		l.Extra.People, err = file.ReadExtra(c.Staff.File, at)
+	} else {
+		c.Staff.People, err = file.Read(c.Staff.File, at)
+	}
 	var wrong file.Problems
 	if errors.As(err, &wrong) {
 		for _, p := range wrong {
 			r.problems = append(r.problems, Problem(p))
 		}
 	}
-	c.Staff.People = people
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	goldap "github.com/go-ldap/ldap/v3"
 
@@ -24,10 +23,10 @@ type found struct {
 	nameless                     []Left // what has no name that can be read
 }
 
-// Answer is what a directory says, and the staff that it makes.
+// Answer is what a directory says.
 type Answer struct {
-	Draft staff.Draft
-	Staff *staff.Staff
+	Draft staff.Draft  // by itself
+	Staff *staff.Staff // with what Settings.Extra adds
 	// Left is what was left out of it, at most MaxLeft of LeftOut.
 	Left    []Left
 	LeftOut int
@@ -119,16 +118,12 @@ func (f *found) answer(s Settings, at staff.Site) (*Answer, error) {
 	if len(d.out.Draft.People) == 0 {
 		return nil, Problems{{"", fmt.Sprintf("nobody of %d entries can be a person here (%s)", len(f.people), d.out.Left[len(d.out.Left)-1]), "correct `name` of people"}}
 	}
-	if at.Zone == nil {
-		at.Zone = time.UTC
+	made, left, wrong := s.Extra.with(d.out.Draft, d.places, at)
+	if len(wrong) > 0 {
+		return nil, wrong
 	}
-	made, wrong := d.out.Draft.Check(at)
-	for _, p := range wrong {
-		d.problems = append(d.problems, Problem{d.places[p.Line], p.What, p.Remedy})
-	}
-	if len(d.problems) > 0 {
-		return nil, d.problems
-	}
+	d.out.LeftOut += len(left)
+	d.out.Left = append(d.out.Left, left[:min(len(left), MaxLeft-len(d.out.Left))]...)
 	d.out.Staff = made
 	return d.out, nil
 }

@@ -272,3 +272,40 @@ func TestADirectoryThatIsAway(t *testing.T) {
 	server.Start()
 	read(t, s)
 }
+
+// What a file says of the directory's people stands beside what that says, with its own places.
+func TestExtra(t *testing.T) {
+	server := ldaptest.New(t, ldaptest.Options{LDIF: hospital})
+	s := settings(server)
+	w := func(text string, line int) staff.Word { return staff.Word{Text: text, Line: line, Column: 3} }
+	s.Extra = ldap.Extra{File: "staff.yaml", People: []staff.DraftPerson{
+		{Name: w("ann", 1), Always: true, Substitute: w("dora", 1), Same: []staff.Word{w("aames@lab", 1)}},
+		{Name: w("dora", 2)},
+		{Name: w("zoe", 3), Always: true},
+	}}
+	a := read(t, s)
+	if by, ok := a.Staff.Substitute("ann", time.Now()); !ok || by != "dora" {
+		t.Errorf("%s stands in for ann", by)
+	}
+	if d, _ := a.Staff.Details("dora"); d.Substitute != "berta" || d.Full != "Dora Dean" {
+		t.Errorf("what the file does not say is gone: %+v", d)
+	}
+	if n, ok := a.Staff.Surely("aames@lab"); !ok || n != "ann" {
+		t.Error("same")
+	}
+	if last := a.Left[len(a.Left)-1]; last != (ldap.Left{DN: "staff.yaml:3:3", What: "zoe is nobody of the directory"}) || a.LeftOut != 2 {
+		t.Errorf("%v", a.Left)
+	}
+	// The draft is the directory's alone: what is kept of it does not have what the file says.
+	for _, p := range a.Draft.People {
+		if p.Always || len(p.Same) > 0 || p.Name.Text == "ann" && p.Substitute.Text != "berta" {
+			t.Errorf("%+v", p)
+		}
+	}
+	kept, _, err := s.Extra.With(a.Draft, ward)
+	if err != nil || !slices.Equal(slices.Collect(kept.People()), slices.Collect(a.Staff.People())) || !kept.Absent("ann", time.Now()) {
+		t.Errorf("%v", err)
+	}
+	s.Extra.People = append(s.Extra.People, staff.DraftPerson{Name: w("berta", 4), Substitute: w("ann", 4)})
+	refused[ldap.Problems](t, s, "staff.yaml:")
+}

@@ -27,6 +27,8 @@ type Settings struct {
 	People        People
 	Roles         *Roles         // nil: they are what people's attribute has
 	Organisations *Organisations // nil: they are what people's attribute has
+
+	Extra Extra
 }
 
 // Plain says whether what goes to the directory, and comes from it, can be read and changed on

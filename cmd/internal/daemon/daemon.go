@@ -129,7 +129,10 @@ func Start(o Options) (d *Daemon, err error) {
 		return nil, errors.Join(err, engine.Close())
 	}
 	undo = append(undo, d.closePrograms)
-	directory, staff := d.openDirectory(c)
+	directory, staff, err := d.openDirectory(c)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
 	options := node.Options{
 		Name: c.Node, Engine: &timed{Engine: engine, commits: d.metrics.commits}, Registry: d.registry, Log: o.Log,
 		Peers: d.links.ways.Peers, Unlisted: d.links.ways.Unlisted,

@@ -17,6 +17,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/identity"
+	"fmqm/internal/secret"
 	"fmqm/internal/text"
 	"fmqm/node/config"
 	"fmqm/staff"
@@ -49,57 +50,70 @@ type directory struct {
 // againAfter is how long after a reading that failed there is another, where Every is longer.
 const againAfter = time.Minute
 
-// Kept reads what a directory said last, as the daemon has kept it, and when that was. The error
-// is fs.ErrNotExist where nothing was kept.
+// Kept gives the staff that a directory said last, as the daemon has kept it, with what the
+// configuration's file adds, and when that was. The error is fs.ErrNotExist where nothing was kept.
 func Kept(c *config.Config) (*staff.Staff, time.Time, error) {
-	s, _, at, err := kept(c.StaffKept(), site(c))
-	return s, at, err
+	k, err := readKept(c.StaffKept())
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	s, _, err := c.Staff.LDAP.Extra.With(k.draft, site(c))
+	return s, k.heard, err
 }
 
-func kept(path string, at staff.Site) (s *staff.Staff, content []byte, when time.Time, err error) {
+// kept is what a directory said last.
+type kept struct {
+	content []byte // the file, without its heading
+	draft   staff.Draft
+	heard   time.Time
+}
+
+func readKept(path string) (kept, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, time.Time{}, err
+		return kept{}, err
 	}
-	if info.Size() > file.MaxSize {
-		return nil, nil, time.Time{}, fmt.Errorf("%s has over %d MiB", path, file.MaxSize>>20)
-	}
-	content, err = os.ReadFile(path)
+	content, err := secret.ReadFile(path, file.MaxSize)
 	if err != nil {
-		return nil, nil, time.Time{}, err
-	}
-	if s, err = file.Parse(path, content, at); err != nil {
-		return nil, nil, time.Time{}, err
+		return kept{}, err
 	}
 	for bytes.HasPrefix(content, []byte("#")) {
 		_, content, _ = bytes.Cut(content, []byte("\n"))
 	}
-	return s, content, info.ModTime(), nil
+	d, err := file.ParseDraft(path, content)
+	return kept{content, d, info.ModTime()}, err
 }
 
 func site(c *config.Config) staff.Site { return staff.Site{Node: c.Node, Zone: time.Local} }
 
 // openDirectory prepares the directory of a configuration, and gives the staff that is in force
 // until it answers: what it said last, or nobody. The directory is nil where the configuration has none.
-func (d *Daemon) openDirectory(c *config.Config) (*directory, *staff.Staff) {
+// An error is that the file beside it does not fit with what it said last.
+func (d *Daemon) openDirectory(c *config.Config) (*directory, *staff.Staff, error) {
 	if c.Staff == nil || c.Staff.LDAP == nil {
 		_ = os.Remove(c.StaffKept()) // somebody else says who works here: what is old is not to come back
-		return nil, people(c)
+		return nil, people(c), nil
 	}
 	out := &directory{
 		settings: *c.Staff.LDAP, site: site(c), path: c.StaffKept(), takeUp: d.takeUpStaff, log: d.log, told: newTold(),
 		again: make(chan struct{}, 1), first: make(chan struct{}), ended: make(chan struct{}),
 	}
-	s, content, when, err := kept(out.path, out.site)
+	k, err := readKept(out.path)
+	var s *staff.Staff
+	if err == nil {
+		s, _, err = out.settings.Extra.With(k.draft, out.site)
+	}
 	switch {
 	case err == nil:
-		out.kept, out.heard = content, when
-		return out, s
+		out.kept, out.heard = k.content, k.heard
+		return out, s, nil
+	case errors.As(err, new(ldap.Problems)):
+		return nil, nil, fmt.Errorf("staff: %w", err)
 	case !errors.Is(err, fs.ErrNotExist):
-		out.log.Warn().Err(err).Msg("the staff that the directory said last cannot be read: nobody works here until it answers")
+		out.log.Warn().Err(err).Msg("the staff that the directory said last cannot be taken up: nobody works here until it answers")
 	}
 	nobody, _ := staff.Draft{}.Check(out.site)
-	return out, nobody
+	return out, nobody, nil
 }
 
 // takeUpStaff lets a staff that was read again say who works here.
@@ -282,21 +296,47 @@ func (o *directory) health(h *api.Health) {
 	}
 }
 
+// checkExtra says what is wrong with what a file adds to the directory's people, as they were
+// last: then a reload changes nothing.
+func (d *Daemon) checkExtra(c *config.Config) error {
+	if d.directory.Load() == nil || c.Staff == nil || c.Staff.LDAP == nil {
+		return nil
+	}
+	if _, _, err := Kept(c); errors.As(err, new(ldap.Problems)) {
+		return err
+	}
+	return nil
+}
+
 // reloadStaff takes up where the staff is from, of a configuration that was read again. A
-// directory is asked in the background: until it answers what there is goes on.
+// directory is asked in the background: until it answers what there is goes on, but for what
+// the file beside it says now.
 func (d *Daemon) reloadStaff(c *config.Config) {
 	now := d.directory.Load()
-	if c.Staff != nil && c.Staff.LDAP != nil && now != nil && reflect.DeepEqual(*c.Staff.LDAP, now.settings) {
+	has := c.Staff != nil && c.Staff.LDAP != nil
+	if has && now != nil && reflect.DeepEqual(*c.Staff.LDAP, now.settings) {
+		now.wake()
+		return
+	}
+	same := false // but for the file
+	if has && now != nil {
+		before := now.settings
+		before.Extra = c.Staff.LDAP.Extra
+		same = reflect.DeepEqual(*c.Staff.LDAP, before)
+	}
+	fresh, s, err := d.openDirectory(c)
+	if err != nil { // checkExtra has seen that there is none: the directory has answered since
 		now.wake()
 		return
 	}
 	now.stop()
-	fresh, s := d.openDirectory(c)
 	d.directory.Store(fresh)
-	if fresh == nil {
+	if fresh == nil || same && fresh.kept != nil {
 		d.Node.SetStaff(s)
-		return
+	} else {
+		fresh.kept = nil // it is of another directory, perhaps: whatever this one says is taken up
 	}
-	fresh.kept = nil // what there is may be from elsewhere: the answer is taken up, whatever it is
-	fresh.start()
+	if fresh != nil {
+		fresh.start()
+	}
 }

@@ -27,6 +27,9 @@ func (d *Daemon) reload(file *config.Config) error {
 		return errors.New("identity: this daemon started without one: restart it")
 	}
 	c, fixed := carriedOver(d.config.Load(), file)
+	if err := d.checkExtra(c); err != nil {
+		return err
+	}
 	registry, err := d.register(c)
 	if err != nil {
 		return err
