@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -196,5 +197,82 @@ func TestStaffCommandsOfADirectory(t *testing.T) {
 	}
 	if exit, out, _ := fmqmd("staff", "check", "--config", conf, "-o", "json"); exit != 1 || !strings.Contains(out, `"severity": "error"`) || !strings.Contains(out, "is refused") {
 		t.Errorf("%d: %s", exit, out)
+	}
+}
+
+// adSchema is what the page's example of Active Directory reads, under its own numbers. How a
+// domain controller is else cannot be tried here.
+var adSchema = []string{
+	"attributetype ( 1.2.840.113556.1.4.221 NAME 'sAMAccountName' EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )",
+	"attributetype ( 1.2.840.113556.1.4.302 NAME 'sAMAccountType' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )",
+	"attributetype ( 1.2.840.113556.1.4.8 NAME 'userAccountControl' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )",
+	"attributetype ( 1.2.840.113556.1.4.653 NAME 'managedBy' EQUALITY distinguishedNameMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.12 SINGLE-VALUE )",
+	"attributetype ( 1.2.840.113556.1.4.652 NAME 'assistant' EQUALITY distinguishedNameMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.12 SINGLE-VALUE )",
+	"objectclass ( 1.2.840.113556.1.5.8 NAME 'group' SUP top STRUCTURAL MUST cn MAY member )",
+	"objectclass ( 1.2.840.113556.1.5.9 NAME 'user' SUP organizationalPerson STRUCTURAL MUST sAMAccountName MAY ( displayName $ sAMAccountType $ userAccountControl $ assistant ) )",
+}
+
+// account is an entry as a domain controller has it.
+func account(cn, name, control, more string) string {
+	return "dn: CN=" + cn + ",OU=Ward-3,OU=Hospital,DC=example,DC=org\nobjectClass: user\ncn: " + cn + "\nsn: x\nsAMAccountName: " + name +
+		"\nsAMAccountType: " + map[bool]string{true: "805306369", false: "805306368"}[strings.HasSuffix(name, "$")] + "\nuserAccountControl: " + control + "\ndisplayName: " + cn + "\n" + more + "\n"
+}
+
+// The examples of the page say what the page says of them.
+func TestTheDirectoriesOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/staff.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)```yaml\n(# [^`]*?\nstaff:.*?)```").FindAllSubmatch(page, -1)
+	if len(examples) != 2 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	unix := func(uid, under, more string) string {
+		return "dn: uid=" + uid + "," + under + "\nobjectClass: inetOrgPerson\nuid: " + uid + "\ncn: " + strings.ToUpper(uid) + "\nsn: x\n" + more + "\n"
+	}
+	const services = "dn: ou=services,dc=example,dc=org\nobjectClass: organizationalUnit\nou: services\n\ndn: cn=fmqm,ou=services,dc=example,dc=org\nobjectClass: person\ncn: fmqm\nsn: x\nuserPassword: fmqm-1\n\n"
+	ou := func(dn, ou, more string) string {
+		return "dn: " + dn + "\nobjectClass: organizationalUnit\nobjectClass: extensibleObject\nou: " + ou + "\n" + more + "\n"
+	}
+	for i, c := range []struct {
+		ldif   string
+		config []string
+		list   string
+	}{
+		{
+			services + ou("ou=hospital,dc=example,dc=org", "hospital", "manager: uid=dora,ou=hospital,dc=example,dc=org\n") + ou("ou=ward-3,ou=hospital,dc=example,dc=org", "ward-3", "manager: uid=berta,ou=ward-3,ou=hospital,dc=example,dc=org\n") +
+				ou("ou=roles,dc=example,dc=org", "roles", "") +
+				unix("ann", "ou=ward-3,ou=hospital,dc=example,dc=org", "secretary: uid=berta,ou=ward-3,ou=hospital,dc=example,dc=org\n") + unix("berta", "ou=ward-3,ou=hospital,dc=example,dc=org", "") +
+				unix("dora", "ou=hospital,dc=example,dc=org", "") + unix("eve", "ou=hospital,dc=example,dc=org", "employeeType: left\n") +
+				"dn: cn=nurse,ou=roles,dc=example,dc=org\nobjectClass: groupOfNames\ncn: nurse\nmember: uid=ann,ou=ward-3,ou=hospital,dc=example,dc=org\nmember: uid=eve,ou=hospital,dc=example,dc=org\n",
+			nil,
+			"PERSON  NAME   ROLES  ORGANISATION  MANAGER  ABSENT\nann     ANN    nurse  ward-3        berta\nberta   BERTA         ward-3        dora\ndora    DORA          hospital\n",
+		},
+		{
+			services + ou("OU=Hospital,DC=example,DC=org", "Hospital", "") + ou("OU=Ward-3,OU=Hospital,DC=example,DC=org", "Ward-3", "managedBy: CN=Berta Brown,OU=Ward-3,OU=Hospital,DC=example,DC=org\n") + ou("OU=Roles,DC=example,DC=org", "Roles", "") +
+				account("Ann Ames", "ann", "512", "assistant: CN=Berta Brown,OU=Ward-3,OU=Hospital,DC=example,DC=org\nmemberOf: cn=nurse, ou=roles, dc=EXAMPLE,dc=org\nmemberOf: CN=Domain Users,CN=Users,DC=example,DC=org\n") +
+				account("Berta Brown", "Berta", "66048", "") + account("Eve Evans", "eve", "514", "") + account("PC-7", "PC-7$", "4096", "") +
+				"dn: CN=nurse,OU=Roles,DC=example,DC=org\nobjectClass: group\ncn: nurse\n",
+			adSchema,
+			"PERSON  NAME         ROLES  ORGANISATION  MANAGER  ABSENT\nBerta   Berta Brown         Ward-3\nann     Ann Ames     nurse  Ward-3        Berta    Berta stands in\n",
+		},
+	} {
+		server := ldaptest.New(t, ldaptest.Options{LDIF: c.ldif, Config: c.config})
+		dir := t.TempDir()
+		text := "node: A\ndata: data\nsocket: s\n" + string(examples[i][1])
+		for _, r := range [][2]string{{`ldaps://[a-z0-9.]*`, server.TLS()}, {`/etc/fmqm/[a-z]*-ca.pem`, server.CA}, {`/etc/fmqm/ldap.secret`, server.Secret("fmqm-1")}, {`/etc/fmqm/absences.yaml`, people(t, dir, "people: {ann: {absent: true}}\n")}} {
+			text = regexp.MustCompile(r[0]).ReplaceAllString(text, r[1])
+		}
+		conf := filepath.Join(dir, "fmqmd.yaml")
+		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if exit, out, talk := fmqmd("staff", "list", "--config", conf); exit != 0 || out != c.list || talk != "" {
+			t.Errorf("%d: %s%s\nwant %s", exit, out, talk, c.list)
+		}
+		if exit, _, talk := fmqmd("staff", "check", "--config", conf); exit != 0 || talk != "" {
+			t.Errorf("%d: %s", exit, talk)
+		}
 	}
 }
