@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"fmqm/internal/ldaptest"
 )
@@ -133,6 +134,30 @@ func TestADirectoryThatComesAndGoes(t *testing.T) {
 	info, err := os.Stat(filepath.Join(data, "staff", "ldap.yaml"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
+	}
+}
+
+// A daemon that waits for a directory which hangs can be stopped.
+func TestAStopWhileTheDirectoryHangs(t *testing.T) {
+	server := ldaptest.New(t, ldaptest.Options{LDIF: ldapPeople})
+	conf := strings.Replace(ldapConfig(server, filepath.Join(t.TempDir(), "data"), server.Secret(ldaptest.Password)), "every: 1h", "timeout: 1h", 1)
+	s := startService(t, conf)
+	s.said(`"message":"ready"`)
+	end := server.Pause()
+	defer end()
+	s.signal(syscall.SIGHUP)
+	s.said("configuration taken up")
+	s.signal(syscall.SIGTERM)
+	timeout := time.After(2 * time.Minute)
+	for {
+		select {
+		case _, ok := <-s.log:
+			if !ok {
+				return
+			}
+		case <-timeout:
+			t.Fatal("it waits for the directory")
+		}
 	}
 }
 

@@ -40,7 +40,11 @@ func (r *reader) ldap(k, v *yaml.Node) {
 			d.password = k
 			r.secretName(v, &s.Password)
 		},
-		"every":         func(_, v *yaml.Node) { r.duration(v, &s.Every) },
+		"every": func(_, v *yaml.Node) {
+			if r.duration(v, &s.Every); s.Every < ldap.LeastEvery {
+				r.add(v, "the directory would be asked all the time", "write "+ldap.LeastEvery.String()+" or more")
+			}
+		},
 		"timeout":       func(_, v *yaml.Node) { r.duration(v, &s.Timeout) },
 		"people":        func(k, v *yaml.Node) { d.people = k; r.ldapPeople(k, v, &s.People) },
 		"roles":         func(k, v *yaml.Node) { s.Roles = r.ldapRoles(k, v) },

@@ -117,6 +117,7 @@ func TestDirectory(t *testing.T) {
 		{edit(", roles: memberOf}", "}"), "nothing says who has a role: write `member: member` under roles, or `roles: memberOf` under people"},
 		{edit("roles: memberOf}", "roles: memberOf, organisation: dn}"), "nothing says which entries are organisations: write organisations: {base: DN}"},
 		{edit(`roles: {base: "ou=groups,dc=example,dc=org"}`, "roles: {name: cn}"), "staff.ldap.roles does not say where they are in the directory: write base: DN"},
+		{edit("    people:", "    every: 1s\n    people:"), "the directory would be asked all the time: write 10s or more"},
 		{edit("    people:", "    peoples:"), "did you mean people?"},
 	} {
 		if _, err := load(c.conf, good); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {

@@ -3,11 +3,15 @@ package ldap_test
 import (
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	ber "github.com/go-asn1-ber/asn1-ber"
 
 	"fmqm/internal/ldaptest"
 	"fmqm/staff"
@@ -133,6 +137,94 @@ func liar(t *testing.T, answer []byte) ldap.Settings {
 	return ldap.Settings{
 		URL: "ldap://" + l.Addr().String(), Timeout: 2 * time.Second,
 		People: ldap.People{Search: search("", "(objectClass=*)"), Name: "uid"},
+	}
+}
+
+// found is an entry, and its end of a search, as a server sends them in answer to a message.
+func found(id int64, dn string, attributes ...string) string {
+	message := func(op *ber.Packet) string {
+		p := ber.NewSequence("")
+		p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, id, ""))
+		p.AppendChild(op)
+		return string(p.Bytes())
+	}
+	text := func(s string) *ber.Packet {
+		return ber.NewString(ber.ClassUniversal, ber.TypePrimitive, ber.TagOctetString, s, "")
+	}
+	all := ber.NewSequence("")
+	for i := 0; i+1 < len(attributes); i += 2 {
+		one, values := ber.NewSequence(""), ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSet, nil, "")
+		values.AppendChild(text(attributes[i+1]))
+		one.AppendChild(text(attributes[i]))
+		one.AppendChild(values)
+		all.AppendChild(one)
+	}
+	entry := ber.Encode(ber.ClassApplication, ber.TypeConstructed, 4, nil, "")
+	entry.AppendChild(text(dn))
+	entry.AppendChild(all)
+	done := ber.Encode(ber.ClassApplication, ber.TypeConstructed, 5, nil, "")
+	done.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, 0, ""))
+	done.AppendChild(text(""))
+	done.AppendChild(text(""))
+	return message(entry) + message(done)
+}
+
+// Active Directory gives only the first 1,500 members of a group at once: they are not all.
+func TestPartOfTheMembersIsNotAll(t *testing.T) {
+	s := liar(t, []byte(found(1, "cn=ann", "uid", "ann")+found(2, "cn=nurse", "cn", "nurse", "member;range=0-1499", "cn=ann")))
+	s.Roles = &ldap.Roles{Search: search("", "(objectClass=*)"), Name: "cn", Member: "member"}
+	refused[ldap.Problems](t, s, "cn=nurse: the directory gives only part of its member at once: let `roles` of people name their attribute that has the groups (memberOf)")
+}
+
+// An answer that ends in the middle, wherever that is, is none.
+func TestAnAnswerThatIsCut(t *testing.T) {
+	server := ldaptest.New(t, ldaptest.Options{LDIF: hospital})
+	s := settings(server)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var most atomic.Int64
+	go func() {
+		for {
+			here, err := l.Accept()
+			if err != nil {
+				return
+			}
+			there, err := net.Dial("tcp", strings.TrimPrefix(server.URL(), "ldap://"))
+			if err != nil {
+				_ = here.Close()
+				continue
+			}
+			go func() {
+				defer there.Close()
+				_, _ = io.Copy(there, here)
+			}()
+			go func() {
+				defer here.Close()
+				_, _ = io.CopyN(here, there, most.Load())
+			}()
+		}
+	}()
+	s.URL = "ldap://" + l.Addr().String()
+	cuts, whole := 0, 0
+	for n := int64(0); whole < 2; n += 37 {
+		most.Store(n)
+		a, err := ldap.Read(t.Context(), s, ward)
+		switch {
+		case err != nil && whole > 0:
+			t.Fatalf("after %d bytes: %v", n, err)
+		case err != nil:
+			cuts++
+		default:
+			if whole++; a.Staff.Len() != 3 || len(a.Staff.WithRole("nurse")) != 2 || len(a.Staff.Organisations()) != 2 {
+				t.Fatalf("after %d bytes part of the answer is taken for the staff", n)
+			}
+		}
+	}
+	if cuts < 20 {
+		t.Errorf("%d cuts only", cuts)
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 	"fmqm/staff"
 )
 
-// Sizes of pages: a group is larger than a person.
+// Sizes of pages, in entries: the entry of a role names all who have it.
 const (
-	pagePeople = 500
-	pageGroups = 50
+	pageEntries = 500
+	pageRoles   = 20
 )
 
 // found is what the directory has answered.
@@ -55,16 +55,16 @@ func collect(ctx context.Context, s Settings) (*found, error) {
 	defer o.close()
 	f := &found{}
 	p := s.People
-	f.people, err = f.entries(ctx, o, "people", p.Search, pagePeople, staff.MaxPeople, p.Name, p.Display, p.Login, p.Roles, p.Organisation, p.Substitute)
+	f.people, err = f.entries(ctx, o, "people", p.Search, pageEntries, staff.MaxPeople, p.Name, p.Display, p.Login, p.Roles, p.Organisation, p.Substitute)
 	if err == nil && len(f.people)+len(f.nameless) == 0 {
 		return nil, &Unanswered{s.URL, "it shows nobody below " + p.Base + " who passes " + p.Filter, "correct `base` and `filter` of people, or let " + asWho(s) + " read them"}
 	}
 	if err == nil && s.Roles != nil {
-		f.roles, err = f.entries(ctx, o, "roles", s.Roles.Search, pageGroups, staff.MaxRoles, s.Roles.Name, s.Roles.Member)
+		f.roles, err = f.entries(ctx, o, "roles", s.Roles.Search, pageRoles, staff.MaxRoles, s.Roles.Name, s.Roles.Member)
 	}
 	if err == nil && s.Organisations != nil {
 		g := s.Organisations
-		f.organisations, err = f.entries(ctx, o, "organisations", g.Search, pageGroups, staff.MaxOrganisations, g.Name, g.Manager, g.PartOf)
+		f.organisations, err = f.entries(ctx, o, "organisations", g.Search, pageEntries, staff.MaxOrganisations, g.Name, g.Manager, g.PartOf)
 	}
 	if err != nil {
 		return nil, err

@@ -42,6 +42,7 @@ func (s Settings) Plain() bool {
 const (
 	DefaultEvery   = 5 * time.Minute
 	DefaultTimeout = 10 * time.Second
+	LeastEvery     = 10 * time.Second
 )
 
 // Search is a part of the directory: what below Base passes Filter (RFC 4515).
