@@ -111,6 +111,8 @@ func TestADirectoryThatComesAndGoes(t *testing.T) {
 		t.Error(line)
 	}
 	again.said("the directory gives no staff")
+	again.signal(syscall.SIGHUP) // and again, to who wants to know
+	again.said("the directory gives no staff")
 	exit, out, talk := fmqmd("staff", "list", "--config", filepath.Join(again.dir, "fmqmd.yaml"))
 	if exit != 0 || !strings.Contains(out, "carl") || !strings.Contains(talk, "connection refused") || !strings.Contains(talk, "this is what it said last, at ") {
 		t.Errorf("%d: %s%s", exit, out, talk)

@@ -152,8 +152,10 @@ func (o *directory) stop() {
 	}
 }
 
-// wake has it ask at once.
+// wake has it ask at once. Whoever asked for that is told what comes of it, also if it is nothing new.
 func (o *directory) wake() {
+	o.told.forget("directory")
+	o.told.forget("left out")
 	select {
 	case o.again <- struct{}{}:
 	default: // it will already
