@@ -82,6 +82,12 @@ tested-with:
 		echo '## For the full test: apt-get install rabbitmq-server         ##'; \
 		echo '################################################################'; \
 	}
+	@scripts/install-slapd.sh || { \
+		echo '################################################################'; \
+		echo '## NO SLAPD: the tests of staff from a directory are SKIPPED. ##'; \
+		echo '## For the full test: apt-get install slapd                   ##'; \
+		echo '################################################################'; \
+	}
 
 storm:
 	FMQM_STORM=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestStorm$$' ./test/sites

@@ -321,7 +321,7 @@ func fields(t reflect.Type) func(func(string) bool) {
 // Every key that the reader of configurations knows is on the page, with the defaults.
 func TestConfigurationKeys(t *testing.T) {
 	text := section(t, "Configuration")
-	for _, file := range []string{"reader.go", "programs.go", "settings.go", "links.go", "identity.go", "audit.go", "logs.go"} {
+	for _, file := range []string{"reader.go", "programs.go", "settings.go", "links.go", "identity.go", "audit.go", "logs.go", "staff.go", "ldap.go"} {
 		ast.Inspect(parse(t, "node/config/"+file), func(n ast.Node) bool {
 			pair, ok := n.(*ast.KeyValueExpr)
 			if !ok {

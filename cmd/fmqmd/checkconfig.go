@@ -52,7 +52,11 @@ func checkConfig(c *ucli.Context) error {
 	}
 	says := fmt.Sprintf("%s: node %s, data in %s, listens on %s, %s, %s, audit %s",
 		c.Args().First(), conf.Node, conf.Data, listens, plural(len(conf.Peers), "peer"), plural(len(conf.Programs), "program"), conf.Audit)
-	if conf.Staff != nil {
+	switch {
+	case conf.Staff == nil:
+	case conf.Staff.LDAP != nil:
+		says += ", people of " + conf.Staff.LDAP.URL
+	default:
 		says += ", " + text.Counted(conf.Staff.People.Len(), "person", "people")
 	}
 	says += ", " + conf.RightsSaid()
@@ -98,14 +102,7 @@ type findings struct {
 func (f *findings) load(file string) (*config.Config, error) {
 	conf, err := config.Load(file, cli.From(f.c).Env, config.Overrides{})
 	if err != nil {
-		var problems config.Problems
-		if !f.asJSON || !errors.As(err, &problems) {
-			return nil, err
-		}
-		for _, p := range problems {
-			f.all = append(f.all, finding{p.Where, p.Line, p.Column, "error", p.What, p.Remedy})
-		}
-		return nil, &cli.Error{Exit: cli.ExitFailed}
+		return nil, f.configuration(err)
 	}
 	certificates, err := daemon.CheckIdentity(conf)
 	if err != nil {

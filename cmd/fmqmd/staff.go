@@ -23,9 +23,9 @@ func staffCommand() *ucli.Command {
 	return &ucli.Command{
 		Name: "staff", Usage: "check and show who works at this site",
 		Description: "The people of a site, with their roles, organisations, managers, substitutes and absences, are in\n" +
-			"the file that `staff` in the configuration names. check finds what is wrong with such a file, list\n" +
-			"and show print what it says, and who lists for whom a staff expression holds. They read files and\n" +
-			"ask no daemon: a running daemon has what it has read at its start, or at the last `fmqmd reload`.",
+			"the file, or in the directory (LDAP), that `staff` in the configuration names. check finds what is\n" +
+			"wrong there, list and show print what it says, and who lists for whom a staff expression holds. They\n" +
+			"read the file or ask the directory, and ask no daemon: a running daemon has what it has read last.",
 		UsageText:   "fmqmd staff check staff.yaml\nfmqmd staff list\nfmqmd staff show ann\nfmqmd staff who 'role(\"nurse\") && !did(take)' --did take=ann",
 		Subcommands: []*ucli.Command{staffCheckCommand(), staffListCommand(), staffShowCommand(), staffWhoCommand()},
 	}
@@ -73,41 +73,24 @@ func openStaff(c *ucli.Context) (*staff.Staff, error) {
 	case conf.Staff == nil:
 		return nil, cli.Failedf("%s names no staff: write staff: {file: FILE} there, or use --file FILE", conf.Path)
 	}
-	return conf.Staff.People, nil
+	return staffOf(c, conf)
 }
 
-func staffCheckCommand() *ucli.Command {
-	return &ucli.Command{
-		Name: "check", Usage: "check a staff file", ArgsUsage: "FILE",
-		Description: "Reports each error with its place and a remedy. The exit code is 1 if there is one, else 0. With\n--node it also says where somebody of that node stands among those of other sites.",
-		UsageText:   "fmqmd staff check /etc/fmqm/staff.yaml\nfmqmd staff check --node ward -o json staff.yaml",
-		Flags:       []ucli.Flag{staffNodeFlag(), cli.OutputFlag()},
-		Action: func(c *ucli.Context) error {
-			printer, err := cli.NewPrinter(c)
-			if err != nil {
-				return err
-			}
-			site, err := staffSite(c)
-			if err != nil {
-				return err
-			}
-			s, err := file.Read(c.Args().First(), site)
-			found := findings{c: c, asJSON: printer.Format != cli.Table}
-			var problems file.Problems
-			if found.asJSON && errors.As(err, &problems) {
-				for _, p := range problems {
-					found.all = append(found.all, finding{p.Where, p.Line, p.Column, "error", p.What, p.Remedy})
-				}
-				err = &cli.Error{Exit: cli.ExitFailed}
-			}
-			if err != nil || found.asJSON {
-				return errors.Join(found.print(printer), err)
-			}
-			_, err = fmt.Fprintf(cli.From(c).Out, "%s: %s, %s, %s\n", c.Args().First(), text.Counted(s.Len(), "person", "people"),
-				plural(len(s.Roles()), "role"), plural(len(s.Organisations()), "organisation"))
-			return err
-		},
+// checkStaffFile checks one file.
+func checkStaffFile(c *ucli.Context, path string, found *findings) (*staff.Staff, error) {
+	site, err := staffSite(c)
+	if err != nil {
+		return nil, err
 	}
+	s, err := file.Read(path, site)
+	var problems file.Problems
+	if found.asJSON && errors.As(err, &problems) {
+		for _, p := range problems {
+			found.all = append(found.all, finding{p.Where, p.Line, p.Column, "error", p.What, p.Remedy})
+		}
+		err = &cli.Error{Exit: cli.ExitFailed}
+	}
+	return s, err
 }
 
 // shownPerson is what list and show print; its keys are API.

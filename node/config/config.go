@@ -123,6 +123,9 @@ func (c *Config) Risk() string {
 	if c.AMQP != nil {
 		risks = append(risks, c.AMQP.risks(c.Identity != nil)...)
 	}
+	if c.Staff != nil && c.Staff.LDAP != nil && c.Staff.LDAP.Plain() {
+		risks = append(risks, fmt.Sprintf("anybody on the way to the directory %s can say who works here, and may do what", c.Staff.LDAP.URL))
+	}
 	for _, id := range slices.Sorted(maps.Keys(c.Programs)) {
 		p := c.Programs[id]
 		if u, err := url.Parse(p.URL); err == nil && len(p.Secrets) > 0 && u.Scheme == "http" && !loopback(u.Hostname()) {
@@ -153,6 +156,9 @@ func (c *Config) Private() []string {
 	}
 	if c.Staff != nil {
 		add(c.Staff.File)
+		if c.Staff.LDAP != nil {
+			add(c.Staff.LDAP.Password)
+		}
 	}
 	if c.AMQP != nil {
 		add(c.AMQP.Password)

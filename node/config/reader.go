@@ -34,6 +34,7 @@ type reader struct {
 	networkSaid            bool
 	remotes                []*yaml.Node // sites of remote_operators
 	workSocketAt           *yaml.Node   // of staff
+	directory              *directory   // staff.ldap; nil: none, or wrong
 }
 
 func splitLines(text []byte) []string {

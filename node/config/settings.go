@@ -69,6 +69,7 @@ func (s settings) check(r *reader, c *Config) {
 	}
 	r.checkRemotes(c)
 	r.checkStaff(c)
+	r.checkDirectory(c)
 	if r.operatorsAt != nil && !r.hasIdentity {
 		r.add(r.operatorsAt, "operators are known by their certificates, and this node has no authority for them", identityRemedy(c)+", or remove operators")
 	}

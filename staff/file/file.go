@@ -22,13 +22,18 @@ const (
 // Read reads the staff of a node from the file at path. The error is of type Problems.
 func Read(path string, at staff.Site) (*staff.Staff, error) {
 	text, err := load(path)
-	if err == nil {
-		return Parse(path, text, at)
+	if err != nil {
+		return nil, unread(path, err)
 	}
+	return Parse(path, text, at)
+}
+
+// unread says why a file cannot be read.
+func unread(path string, err error) Problems {
 	remedy := "name the file itself"
 	switch {
 	case errors.Is(err, errSize):
-		return nil, Problems{{Where: path, What: err.Error(), Remedy: "this is no list of people of one node"}}
+		return Problems{{Where: path, What: err.Error(), Remedy: "this is no list of people of one node"}}
 	case errors.Is(err, fs.ErrNotExist):
 		remedy = "write one (docs/staff.md shows how), or name yours"
 	case errors.Is(err, fs.ErrPermission):
@@ -38,7 +43,7 @@ func Read(path string, at staff.Site) (*staff.Staff, error) {
 	if errors.As(err, &at0) {
 		err = at0.Err
 	}
-	return nil, Problems{{Where: path, What: fmt.Sprintf("cannot read the staff file: %v", err), Remedy: remedy}}
+	return Problems{{Where: path, What: fmt.Sprintf("cannot read the staff file: %v", err), Remedy: remedy}}
 }
 
 var errSize = fmt.Errorf("the file has over %d MiB", MaxSize>>20)
@@ -64,6 +69,21 @@ func Parse(path string, text []byte, at staff.Site) (*staff.Staff, error) {
 	if !ok || len(r.problems) > 0 {
 		return nil, r.sorted()
 	}
+	return r.check(d, at)
+}
+
+// ParseDraft reads what a text says, and does not check what it means. The error is of type
+// Problems.
+func ParseDraft(path string, text []byte) (staff.Draft, error) {
+	r := &reader{file: path, text: text}
+	d, ok := r.draft()
+	if !ok || len(r.problems) > 0 {
+		return staff.Draft{}, r.sorted()
+	}
+	return d, nil
+}
+
+func (r *reader) check(d staff.Draft, at staff.Site) (*staff.Staff, error) {
 	s, wrong := d.Check(at)
 	for _, p := range wrong {
 		r.problem(p.Line, p.Column, p.What, p.Remedy)

@@ -44,25 +44,26 @@ type Options struct {
 
 // Daemon is a running node with its listeners.
 type Daemon struct {
-	Node     *node.Node
-	log      zerolog.Logger
-	servers  []*http.Server
-	registry *program.Registry
-	ledger   *program.Ledger
-	groups   *program.Groups // nil: programs have none
-	again    func(context.Context) error
-	metrics  *metrics
-	identity *identity.Identity // nil: none
-	config   atomic.Pointer[config.Config]
-	links    *links                      // of the present configuration; whoever reloads and stops owns it
-	broker   atomic.Pointer[amqp.Broker] // that of links, for who asks how it is
-	told     *told
-	askers   askers
-	address  string
-	accept   context.Context
-	refuse   context.CancelFunc
-	failed   chan error
-	end      task.Ending
+	Node      *node.Node
+	log       zerolog.Logger
+	servers   []*http.Server
+	registry  *program.Registry
+	ledger    *program.Ledger
+	groups    *program.Groups // nil: programs have none
+	again     func(context.Context) error
+	metrics   *metrics
+	identity  *identity.Identity // nil: none
+	config    atomic.Pointer[config.Config]
+	links     *links                      // of the present configuration; whoever reloads and stops owns it
+	broker    atomic.Pointer[amqp.Broker] // that of links, for who asks how it is
+	directory atomic.Pointer[directory]   // that says who works here; nil: none does. Whoever reloads and stops changes it
+	told      *told
+	askers    askers
+	address   string
+	accept    context.Context
+	refuse    context.CancelFunc
+	failed    chan error
+	end       task.Ending
 }
 
 // Start starts a daemon. What it returns an error for, it has taken back.
@@ -128,10 +129,14 @@ func Start(o Options) (d *Daemon, err error) {
 		return nil, errors.Join(err, engine.Close())
 	}
 	undo = append(undo, d.closePrograms)
+	directory, staff, err := d.openDirectory(c)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
 	options := node.Options{
 		Name: c.Node, Engine: &timed{Engine: engine, commits: d.metrics.commits}, Registry: d.registry, Log: o.Log,
 		Peers: d.links.ways.Peers, Unlisted: d.links.ways.Unlisted,
-		Limits: limits(c), Disk: engine, LogDir: filepath.Join(c.Data, "logs"), Definers: definers(c), Remote: remoteOperators(c), Staff: people(c), Broker: d.brokerStatus,
+		Limits: limits(c), Disk: engine, LogDir: filepath.Join(c.Data, "logs"), Definers: definers(c), Remote: remoteOperators(c), Staff: staff, Broker: d.brokerStatus,
 	}
 	if o.Observe != nil {
 		options.Observe = func(r record.AuditRecord) { o.Observe(c.Node, r) }
@@ -139,7 +144,13 @@ func Start(o Options) (d *Daemon, err error) {
 	if d.Node, err = node.Open(options); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
+	if directory != nil {
+		d.directory.Store(directory)
+		directory.start()
+		directory.await() // before work is offered to nobody
+	}
 	d.metrics.watch(d.Node, c.Data, d.broker.Load)
+	d.metrics.staff(d.directory.Load)
 	d.metrics.certificate(d.identity)
 	d.Node.Launch()
 	d.links.start(nil) // the node knows by now from whom messages come
@@ -297,6 +308,7 @@ func (d *Daemon) Stop(ctx context.Context) error { return d.end.Do(ctx, task.Gor
 
 func (d *Daemon) stop(ctx context.Context) error {
 	d.refuse()
+	d.directory.Load().stop()
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.Node.Stop(ctx) }()
 	var errs []error
@@ -325,6 +337,7 @@ func (d *Daemon) Kill() error {
 
 func (d *Daemon) kill(ctx context.Context) error {
 	d.refuse()
+	d.directory.Load().stop()
 	for _, s := range d.servers {
 		_ = s.Close()
 	}

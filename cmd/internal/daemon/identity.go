@@ -186,6 +186,13 @@ func (t *told) news(who, what string) bool {
 	return true
 }
 
+// forget lets what comes next of who be news.
+func (t *told) forget(who string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.last, who)
+}
+
 // host is the part of an address that stays the same from one connection to the next.
 func host(remote string) string {
 	if h, _, err := net.SplitHostPort(remote); err == nil {

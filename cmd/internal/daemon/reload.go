@@ -27,6 +27,9 @@ func (d *Daemon) reload(file *config.Config) error {
 		return errors.New("identity: this daemon started without one: restart it")
 	}
 	c, fixed := carriedOver(d.config.Load(), file)
+	if err := d.checkExtra(c); err != nil {
+		return err
+	}
 	registry, err := d.register(c)
 	if err != nil {
 		return err
@@ -55,8 +58,8 @@ func (d *Daemon) reload(file *config.Config) error {
 	d.links = links
 	d.Node.SetDefiners(definers(c))
 	d.Node.SetRemoteOperators(remoteOperators(c))
-	d.Node.SetStaff(people(c))
 	d.config.Store(c)
+	d.reloadStaff(c)
 	d.askers.keep(func(name identity.Name) bool { return d.mayAsk(c, name) })
 	d.registry.Close()
 	d.registry = registry
@@ -108,7 +111,7 @@ func carriedStaff(running, file *config.Config) *config.Staff {
 	case file.Staff != nil && running.Node != file.Node:
 		return running.Staff
 	case file.Staff != nil:
-		return &config.Staff{File: file.Staff.File, Socket: socket, People: file.Staff.People}
+		return &config.Staff{File: file.Staff.File, Socket: socket, LDAP: file.Staff.LDAP, People: file.Staff.People}
 	case socket != "":
 		return &config.Staff{Socket: socket}
 	}
