@@ -63,7 +63,7 @@ test: build tested-with
 	$(GO) vet ./...
 	$(TEST) $(BESIDE) $(RACE) $(or $(filter-out $(patsubst ./%,fmqm/%,$(LONG) $(WORLDS) $(ALONE)),$(shell $(GO) list ./...)),$(error go list names no package))
 	$(TEST) $(BESIDE) $(WORLDS) $(ALONE)
-	$(GO) run ./sim/run -seeds 200 -base 301  # those before are of TestWorlds
+	$(GO) run ./sim/run -seeds 60 -base 441  # those before are of TestWorlds
 
 test-long: build tested-with
 	$(GO) run ./sim/run -seeds 5000
