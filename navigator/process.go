@@ -42,6 +42,7 @@ type Activity struct {
 	notices   []noticeTimes
 	urgent    *condition.Expr // of a manual activity: its priority; nil: that is
 	priority  int
+	elsewhere []processtable.NodeID // of a manual activity: where it is offered beside this node, its home
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
 	out       []mappings             // of each OutData

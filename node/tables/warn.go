@@ -147,6 +147,9 @@ func called(t *processtable.Table) []processtable.NodeID {
 		switch {
 		case a.Call != nil:
 			out = append(out, a.Call.Of...)
+		case a.Manual != nil && !a.Begun():
+			home, _ := t.NodeOf(a.Row())
+			out = append(out, a.Manual.Elsewhere(home)...)
 		case a.Begun():
 			if row, known := t.Of(a.Name); known {
 				home, _ := t.NodeOf(row)
