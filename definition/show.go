@@ -67,11 +67,11 @@ type ShownActivity struct {
 	Cancels    []string         `json:"cancels,omitempty"`
 	Bundle     *ShownBundle     `json:"bundle,omitempty"`
 	Call       *ShownCall       `json:"at,omitempty"`
-	Role       string           `json:"begun,omitempty"`     // of a row that another of its name begins: each (of a bundle), work (of a call), or offer (of a manual one)
-	Receive    string           `json:"receive,omitempty"`   // what it waits for: "paid or called_off, key order"
-	Send       string           `json:"send,omitempty"`      // what it sends: "paid, key order, to office"
-	Staff      string           `json:"staff,omitempty"`     // who may do it
-	Title      string           `json:"title,omitempty"`     // that they see
+	Role       string           `json:"begun,omitempty"`   // of a row that another of its name begins: each (of a bundle), work (of a call), or offer (of a manual one)
+	Receive    string           `json:"receive,omitempty"` // what it waits for: "paid or called_off, key order"
+	Send       string           `json:"send,omitempty"`    // what it sends: "paid, key order, to office"
+	Staff      string           `json:"staff,omitempty"`   // who may do it
+	Title      string           `json:"title,omitempty"`   // that they see
 	OfferedAt  []string         `json:"offered_at,omitempty"`
 	Priority   string           `json:"priority,omitempty"`  // 0 to 9, or an expression
 	AtOrigin   bool             `json:"at_origin,omitempty"` // of the instances that were started here only

@@ -108,7 +108,7 @@ func gone(i *worklist.Item) error {
 }
 
 // AskItem asks for the draft of an item that the asking node offers.
-const AskItem = "work-item"
+const AskItem = "item"
 
 // ItemQuestion is asked with AskItem.
 type ItemQuestion struct {
