@@ -257,7 +257,12 @@ func credit(o *behaviour.Outcome, w *behaviour.Work) {
 func (a *Activity) claim(s *State, item *message.Item, w *behaviour.Work, now time.Time) (behaviour.Effects, error) {
 	switch item.By.Person {
 	case w.By.Person:
-		return behaviour.Effects{}, nil
+		if w.Asked == (message.WordID{}) {
+			return behaviour.Effects{}, nil
+		}
+		// He has it by a word of which nobody may have told him, and which his node may be giving back: so it is given to him anew,
+		// under a number that that does not name.
+		return a.with(s, handed(item, w.By, now), behaviour.Claimed, w), nil
 	case "":
 		return a.with(s, handed(item, w.By, now), behaviour.Claimed, w), nil
 	}

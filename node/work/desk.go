@@ -64,15 +64,17 @@ func (d *Desk) Show(p behaviour.Process, e *thread.Show) {
 	}
 	i := e.Item
 	at := &e.Entry
+	var home *worklist.Home
 	if i.Home != nil {
-		at = &i.Home.Entry
+		home = &worklist.Home{Node: i.Home.Node, Entry: i.Home.Entry}
+		at = &home.Entry
 	}
 	class, open := "nobody", worklist.Rule(nobody{})
 	if !i.Away {
 		class, open = d.class(p, e.Entry, i)
 	}
 	d.list.Put(worklist.Item{
-		Key: key, ID: message.ItemID(at, i.At), Home: i.Home, Asked: i.Asked, Elsewhere: i.Elsewhere, Away: i.Away, At: i.At, Title: i.Title, Priority: i.Priority, Offered: i.Offered, Due: i.Due,
+		Key: key, ID: message.ItemID(at, i.At), Home: home, Asked: i.Asked, Elsewhere: i.Elsewhere, Away: i.Away, At: i.At, Title: i.Title, Priority: i.Priority, Offered: i.Offered, Due: i.Due,
 		Claim: i.Claim, By: i.By, Claimed: i.Claimed, Drafted: i.Draft != nil, Class: class, Rule: open,
 		Suspended: e.Suspended,
 	})

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"fmqm/api"
-	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/node/command"
@@ -57,15 +56,23 @@ func (d *Desk) sayElsewhere(ctx context.Context, i *worklist.Item, o command.Wor
 	if err := d.mayHere(i, &o); err != nil {
 		return err
 	}
+	_, err := d.askHome(ctx, i, o)
+	return err
+}
+
+// askHome asks the home of an item, and gives up a claim that is not answered: who asks is told that he has not got it.
+func (d *Desk) askHome(ctx context.Context, i *worklist.Item, o command.WorkOrder) (unknown bool, err error) {
 	if o.Word == (message.WordID{}) {
 		o.Word = d.Site.NewWordID()
 	}
+	if d.wasGivenUp(o.Word) {
+		return false, api.Errorf(api.CodeRefused, "claim it anew", "%s %s: that claim was given up, since %s had not answered: if it was granted it is given back", o.Wish, i.Home.Entry.Path(), i.Home.Node)
+	}
 	o.Entry = i.Home.Entry
-	unknown, err := d.Site.SayWorkAt(ctx, i.Home.Node, o)
-	if unknown && o.Wish == message.WishClaim {
+	if unknown, err = d.Site.SayWorkAt(ctx, i.Home.Node, o); unknown && o.Wish == message.WishClaim {
 		d.giveUp(i.Key, o.Word)
 	}
-	return err
+	return unknown, err
 }
 
 // mayHere asks the staff of this node whether those may have an item who are to be given it by a word, and whom they stand in for.
@@ -202,11 +209,21 @@ func (d *Desk) giveBack(k worklist.Key) {
 }
 
 func (d *Desk) isAbandoned(i *worklist.Item) bool {
-	a := &d.abandoned
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	_, is := a.words[i.Asked]
-	return is && !a.stopped
+	return d.wasGivenUp(i.Asked) && !d.isStopped()
+}
+
+func (d *Desk) isStopped() bool {
+	d.abandoned.mu.Lock()
+	defer d.abandoned.mu.Unlock()
+	return d.abandoned.stopped
+}
+
+// wasGivenUp says whether nobody waits for the answer to a word any more.
+func (d *Desk) wasGivenUp(word message.WordID) bool {
+	d.abandoned.mu.Lock()
+	defer d.abandoned.mu.Unlock()
+	_, is := d.abandoned.words[word]
+	return is
 }
 
 // giveBackNow asks home until it has answered, or has told otherwise that the item is not his.
@@ -254,9 +271,9 @@ func offeredElsewhere(i *worklist.Item) string {
 }
 
 // place is where an item is decided about.
-func (d *Desk) place(i *worklist.Item) behaviour.Home {
+func (d *Desk) place(i *worklist.Item) worklist.Home {
 	if i.Home != nil {
 		return *i.Home
 	}
-	return behaviour.Home{Node: d.Self, Entry: i.Entry}
+	return worklist.Home{Node: d.Self, Entry: i.Entry}
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"fmqm/behaviour"
 	"fmqm/message"
 	"fmqm/processtable"
 )
@@ -42,10 +41,16 @@ type Item struct {
 	Rule      Rule   // of the class
 	// Home is where it is decided about, if that is another node; Asked the word by which somebody here has got it, then. Elsewhere
 	// are other nodes that offer it too.
-	Home      *behaviour.Home
+	Home      *Home
 	Asked     message.WordID
 	Elsewhere []processtable.NodeID
 	Away      bool // it is not offered here, where it is decided about
+}
+
+// Home is the place of an item at another node, which decides about it.
+type Home struct {
+	Node  processtable.NodeID
+	Entry message.Entry
 }
 
 // compare orders items as worklists do: by priority, then the oldest first.
