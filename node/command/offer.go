@@ -56,8 +56,8 @@ func (c *Commands) SayWorkAt(ctx context.Context, home processtable.NodeID, o Wo
 	if len(o.Why) > message.MaxWhy {
 		return false, api.Errorf(api.CodeUsage, "write a shorter one", "the reason has %d bytes, and at most %d are kept", len(o.Why), message.MaxWhy)
 	}
-	status, linked := c.Site.LinkTo(home)
-	if !linked || status.Reads == nil {
+	status, _ := c.Site.LinkTo(home)
+	if heard := status.Reads != nil || c.ReadsWords != nil && c.ReadsWords(home); !heard {
 		return false, api.Errorf(api.CodeUnreachable, "ask again when it is heard: fmqm links", "%s decides who gets it, and %s: not %s",
 			home, lastHeard(home, status.LastHeard, c.Scheduler.Now()), doneWords[o.Wish])
 	}
