@@ -22,6 +22,9 @@ func (a *Activity) prepareManual(t *processtable.Table) error {
 		return nil
 	}
 	a.prepareOffer()
+	if err := a.prepareAsked(); err != nil {
+		return fmt.Errorf("staff: %w", err)
+	}
 	p := a.Activity.Priority
 	if p == nil && t.Priority != nil && t.Priority.Expr == nil { // one over the process's input is not known here
 		p = t.Priority
@@ -39,6 +42,19 @@ func (a *Activity) prepareManual(t *processtable.Table) error {
 	return nil
 }
 
+func (a *Activity) prepareAsked() (err error) {
+	a.Manual.Staff.All(func(term *processtable.Who) {
+		if term.Of == nil || err != nil {
+			return
+		}
+		var of *condition.Expr
+		if of, err = condition.LoadExpr(*term.Of, inputScope(a.Input), term.Wants()); err == nil {
+			a.asked = append(a.asked, of)
+		}
+	})
+	return err
+}
+
 // manual offers a KindManual that was decided TRUE, and lets people have the word (R44); at other nodes once there is room
 // for that (R47).
 func (a *Activity) manual(s *State, input *container.Struct, room bool, now time.Time) behaviour.Effects {
@@ -46,7 +62,7 @@ func (a *Activity) manual(s *State, input *container.Struct, room bool, now time
 	if at.Item != nil {
 		return a.follow(s, at)
 	}
-	if _, err := a.ranks(s, input); err != nil {
+	if err := a.offers(s, input); err != nil {
 		return a.fail(s, at, message.CauseInput, err.Error(), now)
 	}
 	if len(a.elsewhere) > 0 && a.undated(s) {
@@ -59,7 +75,7 @@ func (a *Activity) manual(s *State, input *container.Struct, room bool, now time
 	if len(a.elsewhere) > 0 && !room {
 		return a.askRoom(s, at, a.elsewhere...)
 	}
-	begins, body, err := a.offers(s, &at, input)
+	begins, body, err := a.beginsOffers(s, &at, input)
 	if err != nil {
 		return a.fail(s, at, message.CauseInput, err.Error(), now)
 	}
@@ -67,6 +83,19 @@ func (a *Activity) manual(s *State, input *container.Struct, room bool, now time
 	e := a.keep(s, at, behaviour.Outcome{What: behaviour.Offered, Iteration: at.Iteration, Run: at.Run, Output: body})
 	e.Put = append(e.Put, begins...)
 	return a.set(e, timerDeadline, pause)
+}
+
+// offers is why an input says of nobody whether he may have the item, or how urgent it is; nil: it says both. What
+// it comes to is each node's to say, by its own staff.
+func (a *Activity) offers(s *State, input *container.Struct) error {
+	var spent condition.Spent // over all that is asked
+	for _, of := range a.asked {
+		if _, err := of.Eval(&spent, input, &condition.Values{Instance: s.Entry.Instance.String()}); err != nil {
+			return fmt.Errorf("who may do it: %w", err)
+		}
+	}
+	_, err := a.ranks(s, input)
+	return err
 }
 
 // ranks is the item's priority.
@@ -369,7 +398,8 @@ func (a *Activity) reviewWork(s *State, w behaviour.Work, now time.Time) (*behav
 	return r, err
 }
 
-// withdraw tells in history that people lose an item which nobody has completed (R46).
+// withdraw tells in history that people lose an item which nobody has completed (R46), and which operator has ended it,
+// if one has.
 func (a *Activity) withdraw(s *State, e *behaviour.Effects) {
 	if a.Kind != processtable.KindManual || s.InError() || s.reached().Item == nil || !e.Ends && e.Outcome.What != behaviour.InError {
 		return
@@ -380,7 +410,7 @@ func (a *Activity) withdraw(s *State, e *behaviour.Effects) {
 		}
 	}
 	at := s.reached()
-	e.Lines = append(e.Lines, behaviour.Outcome{What: behaviour.Withdrawn, Clock: e.Outcome.Clock, Iteration: at.Iteration, Run: at.Run, By: at.Item.By.Person, For: at.Item.By.For, Reason: e.Outcome.Reason})
+	e.Lines = append(e.Lines, behaviour.Outcome{What: behaviour.Withdrawn, Clock: e.Outcome.Clock, Iteration: at.Iteration, Run: at.Run, By: at.Item.By.Person, For: at.Item.By.For, Operator: e.Outcome.By, Reason: e.Outcome.Reason})
 }
 
 // doer is who has completed the item that an activity in error was, before what follows from that failed.

@@ -24,8 +24,8 @@ func (a *Activity) prepareOffer() {
 	}
 }
 
-// offers are the messages that begin the offers of an iteration (R47), and what all of them say.
-func (a *Activity) offers(s *State, at *message.Snapshot, input *container.Struct) (begins []message.Message, body []byte, err error) {
+// beginsOffers are the messages that begin the offers of an iteration (R47), and what all of them say.
+func (a *Activity) beginsOffers(s *State, at *message.Snapshot, input *container.Struct) (begins []message.Message, body []byte, err error) {
 	if len(a.elsewhere) == 0 {
 		return nil, nil, nil
 	}

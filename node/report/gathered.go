@@ -113,9 +113,10 @@ func (g *Gathered) atOrigin() (r Report) {
 	return r
 }
 
-// misattributed is an event of the instance itself that another node than its origin tells.
+// misattributed is an event of the instance itself, or a suspend in it, that another node than its origin tells.
 func (g *Gathered) misattributed(node string, e *api.HistoryEvent) bool {
-	ofInstance := e.Scope == "" && (e.Activity == string(processtable.Source) || e.Activity == string(processtable.Sink))
+	ofInstance := e.Scope == "" && (e.Activity == string(processtable.Source) || e.Activity == string(processtable.Sink)) ||
+		e.Event == api.EventSuspended || e.Event == api.EventResumed
 	return ofInstance && (node != g.Origin || g.Contested != "")
 }
 

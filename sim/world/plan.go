@@ -136,7 +136,8 @@ type Event struct {
 
 // A Narrow disk takes no more at once than a node needs, and each change counts as a wide one:
 // thirteen of them fill a commit, and two hundred the largest transaction, so that a cascade
-// still fits.
+// still fits; where there is a bundle four hundred, so that one of a long list can be cancelled at once, as it can
+// be where changes are as small as they are.
 const (
 	narrowBatch = 1 << 20
 	wide        = 80_000
@@ -146,6 +147,9 @@ const (
 func (p *Plan) disk(o memory.Options) memory.Options {
 	if p.Narrow {
 		o.MaxBatch, o.Overhead = narrowBatch, wide
+		if p.Has(Bundling) {
+			o.Overhead = wide / 2
+		}
 	}
 	return o
 }
