@@ -112,10 +112,10 @@ func (b *Basis) Came(t Timer) bool {
 }
 
 // Passing are the keys of the messages that mean nothing any more once their entry has decided
-// something: of timers that have come, and returns.
+// something: of timers that have come, returns, and what offers were told.
 func (b *Basis) Passing() (keys []message.Key) {
 	for _, k := range b.Keys {
-		if k.Kind == message.KindDue || k.Kind == message.KindReturn {
+		if k.Kind == message.KindDue || k.Kind == message.KindReturn || k.Kind == message.KindOffer {
 			keys = append(keys, k)
 		}
 	}

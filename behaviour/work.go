@@ -11,15 +11,16 @@ import (
 // Work is a person's word about the work item of an entry (N27). Whether he may have it by the staff of his node is found
 // out before; whether it is his is for the behaviour to say.
 type Work struct {
-	Wish     message.Wish // one of message.OfWork
-	By       message.Doer // who it is, and whom he stands in for
-	To       message.Doer // of a transfer: who is to have it
-	Over     bool         // he may take it from others: an operator, or who administers the process
-	Claim    uint64       // the number of the claim that he saw; 0: of none in particular
-	Output   []byte       // JSON of the members that save and complete change; nil: none
-	Operator string       // who says it in that person's name, or in nobody's, as "alice at B"; empty: the person himself
-	Why      string       // for the history
-	Reviewed *Result      // of complete: the result of a Review with its Judgement, made beforehand; nil: none
+	Wish     message.Wish   // one of message.OfWork
+	By       message.Doer   // who it is, and whom he stands in for
+	To       message.Doer   // of a transfer: who is to have it
+	Over     bool           // he may take it from others: an operator, or who administers the process
+	Asked    message.WordID // of a word that another node's person has said: which it is, for that node
+	Claim    uint64         // the number of the claim that he saw; 0: of none in particular
+	Output   []byte         // JSON of the members that save and complete change; nil: none
+	Operator string         // who says it in that person's name, or in nobody's, as "alice at B"; empty: the person himself
+	Why      string         // for the history
+	Reviewed *Result        // of complete: the result of a Review with its Judgement, made beforehand; nil: none
 }
 
 func (Work) command() {}
@@ -40,6 +41,17 @@ type Item struct {
 	Input    *container.Struct // of the activity
 	Did      message.Doers     // who did what its staff expression asks for
 	Staff    *processtable.Who // who may do it
+	// Home is where the item is decided about, if that is another node: it is offered here only. At is then of the activity there.
+	Home *Home
+	// Elsewhere are other nodes that offer it to their people as well. Away: it is not offered to the people of its home.
+	Elsewhere []processtable.NodeID
+	Away      bool
+}
+
+// Home is the place of an item at its home.
+type Home struct {
+	Node  processtable.NodeID
+	Entry message.Entry
 }
 
 // Offering is a Behaviour of which entries may be offered to people.

@@ -97,6 +97,8 @@ type canonicalActivity struct {
 	Staff    string             `cbor:"43,keyasint,omitempty"`
 	Title    string             `cbor:"44,keyasint,omitempty"` // empty: the name
 	Priority *canonicalPriority `cbor:"45,keyasint,omitempty"`
+
+	OfferedAt []string `cbor:"46,keyasint,omitempty"` // sorted
 }
 
 type canonicalBundle struct {
@@ -290,6 +292,7 @@ func canonicalActivityOf(g *Graph, a *Activity) canonicalActivity {
 	if a.Call != nil {
 		c.Call = &canonicalCall{Node: a.Call.Node.text(), Of: slices.Sorted(slices.Values(a.Call.Of))}
 	}
+	c.OfferedAt = slices.Sorted(slices.Values(a.OfferedAt))
 	if a.FirstMatch {
 		for _, k := range g.Control {
 			if k.Source == a.Name {

@@ -28,6 +28,7 @@ func (p *processDraft) checkNodes() {
 			if s.Call != nil {
 				name(s.Call.Of...)
 			}
+			name(s.OfferedAt...)
 			if s.Send != nil && s.Send.To != s.Node {
 				name(s.Send.Targets()...)
 			}

@@ -11,7 +11,9 @@ import (
 type begun struct {
 	each *processtable.Activity // nil: it is no bundle
 	work *processtable.Activity // nil: it is no call
-	at   []processtable.NodeID  // where the work is done
+	at   []processtable.NodeID  // where the work is done, or it is offered
+	// offer is of a manual activity that is offered beside its home; nil: it is not.
+	offer *processtable.Activity
 }
 
 // atHome are those of them that the table of the activity's node has in any case.
@@ -22,10 +24,13 @@ func (b *begun) atHome() []*processtable.Activity {
 	return []*processtable.Activity{b.each}
 }
 
-// workAt is the one that does the work at a node, if that may be.
+// workAt is the one that does the work at a node, if that may be, or offers it there.
 func (b *begun) workAt(node processtable.NodeID) []*processtable.Activity {
-	if b == nil || b.work == nil || !slices.Contains(b.at, node) {
+	switch {
+	case b == nil || !slices.Contains(b.at, node):
 		return nil
+	case b.offer != nil:
+		return []*processtable.Activity{b.offer}
 	}
 	return []*processtable.Activity{b.work}
 }
@@ -35,11 +40,18 @@ func (b *begun) workAt(node processtable.NodeID) []*processtable.Activity {
 func (c *compiler) rowsOf(a *Activity, path []processtable.Composite) (outer, done *processtable.Activity) {
 	done = entryOf(a)
 	done.Path = path
-	if a.Bundle == nil && a.Call == nil {
+	elsewhere := done.Manual != nil && len(done.Manual.Elsewhere(processtable.NodeID(a.Node))) > 0
+	if a.Bundle == nil && a.Call == nil && !elsewhere {
 		return done, done
 	}
 	of := &begun{}
 	c.begun[done.Name] = of
+	if elsewhere {
+		defer func() { c.offer(a, done, of) }()
+	}
+	if a.Bundle == nil && a.Call == nil {
+		return done, done
+	}
 	last := path
 	begins := func(row *processtable.Activity) {
 		row.Path = last
@@ -67,6 +79,18 @@ func (c *compiler) rowsOf(a *Activity, path []processtable.Composite) (outer, do
 	outer.FirstMatch, done.FirstMatch = a.FirstMatch, false
 	done.Path, done.Start = last, always()
 	return outer, done
+}
+
+// offer makes the row of an activity at the nodes where it is offered beside its home: what it shows people, and nothing of
+// what follows.
+func (c *compiler) offer(a *Activity, done *processtable.Activity, of *begun) {
+	of.at = done.Manual.Elsewhere(processtable.NodeID(a.Node))
+	of.offer = &processtable.Activity{
+		Name: done.Name, Kind: processtable.KindManual, Manual: done.Manual, Input: done.Input, Output: done.Output, NoOutput: done.NoOutput,
+		Path: slices.Concat(done.Path, []processtable.Composite{done.Inner()}), Start: always(), MaxIterations: 1,
+		Retry: processtable.Retry{Attempts: 1}, Priority: done.Priority,
+	}
+	c.workers = append(c.workers, processtable.Worker{Activity: done.Name, Each: a.Bundle != nil, Nodes: of.at})
 }
 
 func bundleRow(a *Activity) *processtable.Activity {
@@ -101,16 +125,21 @@ func (c *compiler) done(outer *processtable.Activity) *processtable.Activity {
 		return outer
 	case of.work != nil:
 		return of.work
-	default:
+	case of.each != nil:
 		return of.each
 	}
+	return outer
 }
 
 // longestScope is how long the scopes of a graph can be, and in which composite that is.
 func (c *compiler) longestScope(g *graph) (inside processtable.ActivityID, most int) {
 	inside, most = g.inside, processtable.ScopeSize(g.source.Path)
 	for _, a := range g.Activities {
-		if n := processtable.ScopeSize(c.done(c.row(g, a.Name)).Path); n > most {
+		innermost := c.done(c.row(g, a.Name))
+		if of := c.begun[innermost.Name]; of != nil && of.offer != nil {
+			innermost = of.offer
+		}
+		if n := processtable.ScopeSize(innermost.Path); n > most {
 			inside, most = processtable.ActivityID(a.Name), n
 		}
 	}

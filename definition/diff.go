@@ -237,6 +237,7 @@ var wordOf = map[string]string{
 	"MaxIterations": "max_iterations", "AgainAfter": "again.after", "AgainMax": "again.max", "RetryAttempts": "retry.attempts", "RetryBackoff": "retry.backoff",
 	"RetryMax": "retry.max", "RCIsData": "on_rc", "RCContinue": "on_rc", "Choice": "choice", "Wait": "wait", "Continues": "on_error", "Cancels": "cancels",
 	"Child": "process", "Independent": "autonomy", "Bundle": "for_each", "Call": "at", "Receive": "receive", "Send": "send",
+	"OfferedAt": "offered_at",
 }
 
 // elsewhere are the fields that Diff compares one by one, and those that say which definition it is.

@@ -93,7 +93,11 @@ func moreOf(a *Activity) []string {
 		all = append(all, "send "+text.Line(sends(a.Send.inTable())))
 	}
 	if a.Staff != nil {
-		all = append(all, "staff "+text.Line(a.Staff.Text))
+		staff := "staff " + text.Line(a.Staff.Text)
+		if len(a.OfferedAt) > 0 {
+			staff += ", at " + fewNodes(a.OfferedAt)
+		}
+		all = append(all, staff)
 	}
 	if a.Priority != nil {
 		all = append(all, "priority "+text.Line(writtenPriority(a.Priority.inTable())))

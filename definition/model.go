@@ -167,6 +167,7 @@ type Activity struct {
 	Send          *Send                    // then it does as an empty one (N24)
 	Staff         *Who                     // done by one of these (N27)
 	Title         []processtable.TitlePart // of a manual one, for people; none: its name
+	OfferedAt     []string                 // of a manual one: to whose people it is offered, by their nodes; nil: those of Node
 	Priority      *Priority                // nil: the process's
 	Input, Output *container.Type          // never nil
 	NoOutput      bool                     // the file names no output

@@ -275,7 +275,7 @@ func (d *draft) titleMember(s *step, n *yaml.Node, at int, name string) (contain
 	return path, true
 }
 
-// offeredAt reads at which nodes an activity is offered. Nodes of this version offer it at home only.
+// offeredAt reads at which nodes an activity is offered.
 func (d *draft) offeredAt(s *step, n *yaml.Node) {
 	if n == nil || s.Staff == nil {
 		return
@@ -289,9 +289,13 @@ func (d *draft) offeredAt(s *step, n *yaml.Node) {
 		d.fail(d.pos(n), codeUnknownName, fmt.Sprintf("%s is no set of `nodes`", n.Value), remedy)
 		return
 	}
-	nodes := d.nodesMeant(n, nodeList{maxSet, fmt.Sprintf("there is no node at which %s is offered", s.Name), "name one, or leave `offered_at` out", "offered_at of " + s.Name + " has %d nodes", "use at most %d"})
-	if d.errors == before && !slices.Equal(nodes, []string{s.Node}) {
-		d.fail(d.pos(n), codeKeyNotHere, "an activity cannot be offered at other sites than its own yet", fmt.Sprintf("leave `offered_at` out: it is offered at %s", s.Node))
+	nodes := d.nodesMeant(n, nodeList{processtable.MaxOffered, fmt.Sprintf("there is no node at which %s is offered", s.Name), "name one, or leave `offered_at` out", "offered_at of " + s.Name + " has %d nodes", "use at most %d"})
+	switch {
+	case d.errors != before || slices.Equal(nodes, []string{s.Node}):
+	case s.Node == OriginNode:
+		d.fail(d.pos(n), codeKeyNotHere, "what is hosted where its instance was started cannot be offered at other sites", "write under `node` the site that decides who gets it, or leave `offered_at` out")
+	default:
+		s.OfferedAt = nodes
 	}
 }
 

@@ -114,6 +114,9 @@ func (a *Activity) manualInTable() *processtable.Manual {
 		return nil
 	}
 	m := &processtable.Manual{Staff: a.Staff.inTable(), Title: a.Title}
+	for _, node := range a.OfferedAt {
+		m.Offered = append(m.Offered, processtable.NodeID(node))
+	}
 	if len(m.Title) == 0 {
 		m.Title = []processtable.TitlePart{{Text: a.Name}}
 	}

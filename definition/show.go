@@ -67,11 +67,12 @@ type ShownActivity struct {
 	Cancels    []string         `json:"cancels,omitempty"`
 	Bundle     *ShownBundle     `json:"bundle,omitempty"`
 	Call       *ShownCall       `json:"at,omitempty"`
-	Role       string           `json:"begun,omitempty"`     // of a row that another of its name begins: each (of a bundle), or work (of a call)
-	Receive    string           `json:"receive,omitempty"`   // what it waits for: "paid or called_off, key order"
-	Send       string           `json:"send,omitempty"`      // what it sends: "paid, key order, to office"
-	Staff      string           `json:"staff,omitempty"`     // who may do it
-	Title      string           `json:"title,omitempty"`     // that they see
+	Role       string           `json:"begun,omitempty"`   // of a row that another of its name begins: each (of a bundle), work (of a call), or offer (of a manual one)
+	Receive    string           `json:"receive,omitempty"` // what it waits for: "paid or called_off, key order"
+	Send       string           `json:"send,omitempty"`    // what it sends: "paid, key order, to office"
+	Staff      string           `json:"staff,omitempty"`   // who may do it
+	Title      string           `json:"title,omitempty"`   // that they see
+	OfferedAt  []string         `json:"offered_at,omitempty"`
 	Priority   string           `json:"priority,omitempty"`  // 0 to 9, or an expression
 	AtOrigin   bool             `json:"at_origin,omitempty"` // of the instances that were started here only
 }
@@ -200,6 +201,9 @@ func showActivity(a *processtable.Activity, process int) ShownActivity {
 	}
 	if a.Manual != nil {
 		s.Staff, s.Title = whoWritten(a.Manual.Staff), writtenTitle(a.Manual.Title, a.Input)
+		for _, node := range a.Manual.Offered {
+			s.OfferedAt = append(s.OfferedAt, string(node))
+		}
 	}
 	s.Priority = writtenPriority(a.Priority)
 	if a.FirstMatch {

@@ -60,6 +60,8 @@ func forEach(member string) string {
 const (
 	roleEach = "each" // one execution of a bundle
 	roleWork = "work" // what a call has done
+	// roleOffer is what is offered beside its home.
+	roleOffer = "offer"
 )
 
 // roleOf says what a row is that another of its name begins; empty: none does.
@@ -69,6 +71,8 @@ func roleOf(a *processtable.Activity) string {
 		return ""
 	case a.Path[len(a.Path)-1].Elements:
 		return roleEach
+	case a.Manual != nil:
+		return roleOffer
 	}
 	return roleWork
 }
@@ -92,6 +96,8 @@ func (a *ShownActivity) label() string {
 		return "each " + path
 	case roleWork:
 		return "work of " + path
+	case roleOffer:
+		return "offer of " + path
 	}
 	return path
 }

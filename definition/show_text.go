@@ -123,6 +123,9 @@ func writeEnds(b *strings.Builder, t ShownTable) {
 		}
 		if a.Staff != "" {
 			all = append(all, fmt.Sprintf("is done by %s, who see %q", text.Line(a.Staff), text.Line(a.Title)))
+			if len(a.OfferedAt) > 0 && a.Role != roleOffer {
+				all = append(all, "is offered at "+fewNodes(a.OfferedAt))
+			}
 		}
 		if a.Priority != "" {
 			all = append(all, "has priority "+text.Line(a.Priority))

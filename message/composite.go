@@ -2,6 +2,7 @@ package message
 
 import (
 	"fmt"
+	"time"
 
 	"fmqm/container"
 	"fmqm/internal/cbor"
@@ -20,10 +21,26 @@ type Begin struct {
 	// Did says, of an element of a bundle of manual activities, who did those that it asks for, as hidden connectors have
 	// brought it to the bundle (processtable.Manual). Not of version 1.
 	Did Doers
+	// Due is, of what offers a manual activity beside its home, when that ends whatever people do; zero: never, or it offers
+	// nothing. From version 3 on.
+	Due time.Time
 }
 
-// beginVersion is that of a begin which says who did others; others are written in version 1.
-const beginVersion = 2
+// Versions of a begin: one that says who did others, one with a time as well. Each is written in the lowest that can say it.
+const (
+	beginDid     = 2
+	beginVersion = 3
+)
+
+func (b *Begin) version() uint64 {
+	switch {
+	case !b.Due.IsZero():
+		return beginVersion
+	case len(b.Did) > 0:
+		return beginDid
+	}
+	return 1
+}
 
 // Return is the body of a KindReturn message. With Error there is no output. The rest is of what a bundle or
 // a call has begun.
@@ -48,13 +65,10 @@ func (r *Return) version() uint64 {
 
 // EncodeBegin gives the body of a KindBegin message.
 func EncodeBegin(b Begin) []byte {
-	version := uint64(1)
-	if len(b.Did) > 0 {
-		version = beginVersion
-	}
-	w := beginBody(version, len(b.Input))
+	w := beginBody(b.version(), len(b.Input))
 	w.Bytes(0, b.Input)
 	writeDoers(&w, 1, b.Did)
+	w.Time(2, b.Due)
 	return w.B
 }
 
@@ -66,12 +80,14 @@ func DecodeBegin(data []byte) (b Begin, err error) {
 			b.Input = f.Bytes(container.MaxEncoded)
 		case 1:
 			b.Did = readDoers(f)
+		case 2:
+			b.Due = f.Time()
 		default:
 			f.Unknown()
 		}
 	})
-	if err == nil && (version == beginVersion) != (len(b.Did) > 0) {
-		err = fmt.Errorf("%w: begin: version %d is that of one which says who did others", ErrFormat, beginVersion)
+	if err == nil && version != b.version() {
+		err = fmt.Errorf("%w: begin: it would be written in version %d, and not %d", ErrFormat, b.version(), version)
 	}
 	return b, err
 }

@@ -89,6 +89,15 @@ func messages() map[string]kept {
 	ordered.Number = message.WordNumber(word.ID)
 	again := message.Word{ID: word.ID, Wish: message.WishRetry, Site: "B", Input: []byte(`{"account": 7}`)}
 	given := message.Word{ID: word.ID, Wish: "transfer", Site: "B", Operator: "alice", Person: "ann@B", To: "bob@B", Claim: 3}
+	vouched := message.Word{ID: word.ID, Wish: "claim", Site: "B", Saw: &message.Execution{Iteration: 2}, Person: "ann@B", For: "bob@B", ToFor: "carl@B"}
+	offer := message.Offer{Claim: 3, By: message.Doer{Person: "ann@B", For: "bob@B"}, Claimed: at, Asked: word.ID}
+	freed := message.Offer{Claim: 3}
+	dated := message.Begin{Input: []byte{0x81, 3}, Did: message.Doers{"assess": {Person: "carl@A"}}, Due: at}
+	offering := func(kind message.Kind, number uint64, body []byte) message.Message {
+		h := beginning().Header
+		h.Kind, h.Activity, h.Scope, h.Source, h.SourceScope, h.Number = kind, "approve", "approve#2", "approve", "", number
+		return message.Message{Header: h, Body: body}
+	}
 	answer := message.Answer{Word: word.ID, Result: message.WordOvertaken, Text: "retry credit: overtaken: it has ended", Time: at}
 	remedied := message.Answer{Word: word.ID, Result: message.WordRefused, Text: "B refuses it", Remedy: "ask at B", Time: at}
 	wrong := message.Answer{Word: word.ID, Result: message.WordRefused, Text: "output: no", Time: at, Problems: []message.Problem{
@@ -188,6 +197,10 @@ func messages() map[string]kept {
 		"answer, output":       {ordered.Reply("B", wrong), wrong},
 		"suspend":              {suspends.Message(header(message.KindMark).Queue, header(message.KindMark).Instance, "A", 7), suspends},
 		"resume":               {resumes.Message(header(message.KindMark).Queue, header(message.KindMark).Instance, "A", 8), resumes},
+		"offer":                {offering(message.KindOffer, offer.Change(), message.EncodeOffer(offer)), offer},
+		"offer, again":         {offering(message.KindOffer, freed.Change(), message.EncodeOffer(freed)), freed},
+		"begin 3":              {offering(message.KindBegin, 0, message.EncodeBegin(dated)), dated},
+		"word 2, elsewhere":    {message.Message{Header: ordered, Body: message.EncodeWord(vouched)}, vouched},
 		"current":              {message.Message{Header: now, Body: []byte{0xa1, 1, 2}}, nil},
 		"table":                {message.Message{Header: table, Body: []byte{0xa1, 1, 2}}, nil},
 	}
@@ -224,6 +237,8 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeMarker(m.Body)
 	case message.KindMark:
 		return message.DecodeMark(m.Body)
+	case message.KindOffer:
+		return message.DecodeOffer(m.Body)
 	case message.KindWord:
 		return message.DecodeWord(m.Body)
 	case message.KindAnswer:

@@ -33,6 +33,7 @@ type Item struct {
 	Claimed time.Time // since when; zero: it is offered
 	Draft   []byte    // CBOR of the output container as it was saved; nil: it was not
 	Saved   int       // how often it was saved
+	Asked   WordID    // of an offer: the word of its node by which that one has got it; zero: another's, or none (Offer)
 }
 
 const (
@@ -42,6 +43,7 @@ const (
 	itemClaimed = 3
 	itemDraft   = 4
 	itemSaved   = 5
+	itemAsked   = 6
 )
 
 func appendItem(b []byte, o *Item) []byte {
@@ -52,6 +54,9 @@ func appendItem(b []byte, o *Item) []byte {
 	w.Time(itemClaimed, o.Claimed)
 	w.Bytes(itemDraft, o.Draft)
 	w.Uint(itemSaved, uint64(o.Saved))
+	if o.Asked != (WordID{}) {
+		w.Bytes(itemAsked, o.Asked[:])
+	}
 	return w.B
 }
 
@@ -71,6 +76,8 @@ func readItem(r *cbor.Reader) *Item {
 			o.Draft = f.Bytes(container.MaxEncoded)
 		case itemSaved:
 			o.Saved = int(f.Uint(math.MaxInt32))
+		case itemAsked:
+			f.Fixed(o.Asked[:])
 		default:
 			f.Unknown()
 		}

@@ -99,6 +99,10 @@ const (
 	// KindMark suspends an instance, or an activity of it, at a node, or lifts suspends (N29). It lies there for
 	// the instance, beside its marker. Number is that of its identifier. Body: Mark.
 	KindMark Kind = 21
+	// KindOffer tells a node that offers a manual activity beside its home how the item is now (N27): who has it, or that it is
+	// offered again. It is for the row that a KindBegin of the home has begun there, and its source is the activity at home.
+	// Number grows with each. Body: Offer.
+	KindOffer Kind = 22
 )
 
 // OfTable says whether it brings a process table.
@@ -116,7 +120,7 @@ var kindNames = [...]string{
 	KindBegin: "begin", KindReturn: "return", KindCancel: "cancel",
 	KindStart: "start", KindChunk: "chunk",
 	KindEvent: "event", KindWait: "wait", KindPast: "past", KindOver: "over",
-	KindCurrent: "current", KindMark: "mark",
+	KindCurrent: "current", KindMark: "mark", KindOffer: "offer",
 }
 
 // String is the word of the API and of dumps for a kind; empty: this code does not know it.

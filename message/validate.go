@@ -73,6 +73,12 @@ func (h *Header) validateKind() error {
 			h.Number != 0 || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("what begins leads into a composite, and has no connector")
 		}
+	case KindOffer:
+		needsSource = true
+		if to, from := h.Scope, h.SourceScope; to.Leave() != from || to == from || h.Source != h.Activity || h.Number == 0 ||
+			h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+			return invalid("what tells an offer of its item is of the activity around it, has a number, and no connector")
+		}
 	case KindChunk:
 		if h.Number == 0 || h.Source != "" || h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("a chunk is its entry's own, has a number, and no connector")

@@ -66,6 +66,8 @@ type Word struct {
 	Person string // who says it, where that is a person of a node, as "ann@ward"; Operator is then who acts in his name, or empty. At most MaxBy bytes
 	To     string // of a word that gives something to a person: to whom, as Person
 	Claim  uint64 // the claim on a work item that was seen; 0: none
+	// Of a word about what is offered beside its home, as Site has found out by its own staff: whom Person, or To, stands in for.
+	For, ToFor string
 }
 
 // wordVersion is that of a word with an input, or of a person; others are written in version 1, so that each
@@ -75,7 +77,7 @@ const wordVersion = 2
 
 // version is the lowest that can say o.
 func (o *Word) version() uint64 {
-	if len(o.Input) > 0 || o.Person != "" || o.To != "" || o.Claim != 0 {
+	if len(o.Input) > 0 || o.Person != "" || o.To != "" || o.Claim != 0 || o.For != "" || o.ToFor != "" {
 		return wordVersion
 	}
 	return 1
@@ -169,6 +171,8 @@ func EncodeWord(o Word) []byte {
 	w.Text(10, o.Person)
 	w.Text(11, o.To)
 	w.Uint(12, o.Claim)
+	w.Text(13, o.For)
+	w.Text(14, o.ToFor)
 	return w.B
 }
 
@@ -205,6 +209,10 @@ func DecodeWord(data []byte) (o Word, err error) {
 			o.To = f.Text(MaxBy)
 		case 12:
 			o.Claim = f.Uint(math.MaxUint64)
+		case 13:
+			o.For = f.Text(MaxPerson)
+		case 14:
+			o.ToFor = f.Text(MaxPerson)
 		default:
 			f.Unknown()
 		}

@@ -31,7 +31,7 @@ func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
 		return p.refusesNotice(peer, h)
 	case message.KindConnector:
 		return p.refusesConnector(peer, h)
-	case message.KindBegin:
+	case message.KindBegin, message.KindOffer:
 		return p.refusesBegin(peer, h)
 	case message.KindReturn, message.KindCancel:
 		return p.refusesInner(peer, h)
@@ -242,12 +242,13 @@ func refusesSource(peer processtable.NodeID, t *processtable.Table, h *message.H
 	return ""
 }
 
-// refusesBegin checks that what begins here does the work of a call, and that the call's home begins it (R33).
+// refusesBegin checks that what begins here does the work of a call, or offers what another node is the home of, and that its home
+// begins it (R33, R47), or tells it of its item (R48).
 func (p *Process) refusesBegin(peer processtable.NodeID, h *message.Header) string {
 	t, entry := p.table, h.Entry()
 	work := p.activities.Get(entry.Row())
-	if work == nil || !work.isWork() || h.Source != h.Activity || h.SourceScope != h.Scope.Leave() {
-		return fmt.Sprintf("it begins %s in the scope %q, and no call of %s has that done at %s", h.Activity, h.Scope, t.Process, t.Node)
+	if work == nil || !work.isWork() || h.Kind == message.KindOffer && !work.isOffer() || h.Source != h.Activity || h.SourceScope != h.Scope.Leave() {
+		return fmt.Sprintf("it begins %s in the scope %q, and no activity of %s has that done, or offered, at %s", h.Activity, h.Scope, t.Process, t.Node)
 	}
 	return refusesSource(peer, t, h)
 }

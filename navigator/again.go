@@ -8,6 +8,7 @@ import (
 	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/message"
+	"fmqm/processtable"
 )
 
 // Again builds a message once more that an activity of this table has sent, or that was
@@ -32,6 +33,9 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	m := s.Message(a.process.table)
 	if m.Kind == message.KindEvent {
 		return s.SentEvent()
+	}
+	if a.Kind == processtable.KindManual && (m.Kind == message.KindBegin || m.Kind == message.KindOffer) {
+		return a.offerAgain(m, &s), nil
 	}
 	if m.Kind == message.KindCancel || m.Kind == message.KindReturn || m.Kind == message.KindBegin {
 		return a.saidAgain(m, s)
@@ -97,7 +101,7 @@ func (p *Process) Unsaid(end behaviour.Spoken) []behaviour.Spoken {
 		}
 		all = append(all, s)
 	}
-	if a.isWork() && a.around().node.At(end.Origin) == end.Node {
+	if a.isWork() && !a.isOffer() && a.around().node.At(end.Origin) == end.Node {
 		end.Kind, end.Number, end.Within, end.Target, end.Lane = message.KindReturn, a.workNumber(), end.Scope.Leave(), a.Name, message.LaneData
 		end.Reason = fmt.Sprintf("its work at %s was cancelled, before %s lost its store: %s", p.table.Node, end.Node, end.Reason)
 		all = append(all, end)

@@ -17,7 +17,8 @@ import (
 type composed struct {
 	begun   bool            // of a source: what began it has come
 	input   []byte          // with it
-	did     message.Doers   // with it: who did what the element asks for (R42)
+	did     message.Doers   // with it: who did what the element, or the offer, asks for (R42)
+	due     time.Time       // with it: of an offer, when home ends it whatever people do
 	by      message.Doer    // with it: who has started the outermost instance (R29)
 	parent  *message.Parent // with it: the activity that has begun the instance (R29)
 	returns []returned
@@ -59,7 +60,7 @@ func (a *Activity) foldBegin(s *State, m message.Message) error {
 	if err != nil {
 		return refuse("begin of %s: %v", m.Scope, err)
 	}
-	next := composed{begun: true, input: begin.Input, did: begin.Did}
+	next := composed{begun: true, input: begin.Input, did: begin.Did, due: begin.Due}
 	if s.inner != nil {
 		next.returns = s.inner.returns
 	}

@@ -3,6 +3,7 @@ package navigator
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"fmqm/behaviour"
@@ -27,6 +28,7 @@ func (a *Activity) complete(s *State, e *behaviour.Effects) {
 	a.endNotices(s, e)
 	a.tidy(s, e)
 	a.withdraw(s, e)
+	a.withdrawOffers(s, e)
 }
 
 func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
@@ -99,7 +101,7 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	case processtable.KindSend:
 		return a.send(s, input, now)
 	case processtable.KindManual:
-		return a.manual(s, input, now)
+		return a.manual(s, input, false, now)
 	case processtable.KindProgram, processtable.KindProcess, processtable.KindSource, processtable.KindSink, processtable.KindBlock, processtable.KindBundle, processtable.KindCall: // all but the first two were seen to
 	}
 	if a.undated(s) {
@@ -151,10 +153,10 @@ func (a *Activity) apart(s *State, input *container.Struct, to ...processtable.N
 	return e
 }
 
-// askRoom asks for room to begin work in scopes of its own, some of it at a node (S3).
-func (a *Activity) askRoom(s *State, at message.Snapshot, node processtable.NodeID) behaviour.Effects {
+// askRoom asks for room to begin work in scopes of its own, some of it at other nodes (S3).
+func (a *Activity) askRoom(s *State, at message.Snapshot, nodes ...processtable.NodeID) behaviour.Effects {
 	return behaviour.Effects{Invoke: &behaviour.Invoke{
-		Program: behaviour.Begin, Iteration: at.Iteration, Attempt: 1, Run: at.Run, Output: a.Output, To: append(a.sendsTo(s), node),
+		Program: behaviour.Begin, Iteration: at.Iteration, Attempt: 1, Run: at.Run, Output: a.Output, To: slices.Concat(a.sendsTo(s), nodes),
 	}}
 }
 
@@ -165,6 +167,8 @@ func (a *Activity) beginsAhead(s *State, now time.Time) behaviour.Effects {
 		return a.beginNotices(s, true, now)
 	case a.Kind == processtable.KindBundle:
 		return a.bundle(s, true, now)
+	case a.Kind == processtable.KindManual:
+		return a.offersAhead(s, now)
 	}
 	return a.call(s, true, now)
 }

@@ -178,6 +178,14 @@
 //	     name and type, and a word changes the members that it names; what is not of the output's type changes nothing. (N27)
 //	R46  Complete gives the iteration's output, _RC is 0, _BY who has done it: then R6 and R7 apply. What nobody has is
 //	     claimed with it. Whatever else ends the activity, or puts it in error, withdraws the item. (N27)
+//	R47  A manual activity that is offered at other nodes than its home is offered once there is room in the queues
+//	     to them (S3): the transaction of the offer begins a row of its name at each of them, in a scope with the iteration, with
+//	     the input, its deadline, and who did what its staff expression asks for. That row offers the item to the people of its node,
+//	     and decides nothing. Home is among them only if it is listed. (N27, paper §4)
+//	R48  Home has the item, and takes all words about it (R45). The offers are told, in the transaction of the word, who has
+//	     it, or that it is offered again, under a number that grows: of several the highest counts, and an offer keeps that in
+//	     its snapshot. When the item is completed, or people lose it (R46), home cancels its offers, and waits for
+//	     nobody; what comes to them later is absorbed by the record of their end. (N14, N25)
 //	R50  An operator's hand ends an activity that was decided TRUE, whatever runs or waits of it: that is ended, what
 //	     is inside of it is cancelled. Finished, its output is the operator's, _RC is 0, the exit condition is not
 //	     asked, and R7 applies; where that fails the hand is refused, and nothing has changed. It sends no event. Skipped,

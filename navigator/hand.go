@@ -25,6 +25,8 @@ func (a *Activity) takesHand(s *State) error {
 	switch {
 	case a.Kind == processtable.KindSource || a.Kind == processtable.KindSink:
 		return errors.New("it is the engine's own: finish or skip an activity, or terminate the instance")
+	case a.isOffer():
+		return fmt.Errorf("it is offered here, and at home at %s: name the activity itself, %s", a.around().node.At(s.Origin), s.Entry.Scope.Leave().Path(a.Name))
 	case a.isWork():
 		return fmt.Errorf("it is the work of a call: name the call, %s", s.Entry.Scope.Leave().Path(a.Name))
 	case s.Stopped:

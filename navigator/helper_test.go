@@ -431,7 +431,7 @@ func showMessage(p *Process, m message.Message) string {
 		if marker.Relay {
 			line += ", relayed"
 		}
-	case message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindEvent, message.KindWait, message.KindPast, message.KindOver, message.KindCurrent, message.KindMark:
+	case message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindEvent, message.KindWait, message.KindPast, message.KindOver, message.KindCurrent, message.KindMark, message.KindOffer:
 		line += fmt.Sprintf(" kind %d", m.Kind)
 	}
 	return line

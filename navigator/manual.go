@@ -21,6 +21,7 @@ func (a *Activity) prepareManual(t *processtable.Table) error {
 	if a.Kind != processtable.KindManual {
 		return nil
 	}
+	a.prepareOffer()
 	if err := a.prepareAsked(); err != nil {
 		return fmt.Errorf("staff: %w", err)
 	}
@@ -54,21 +55,34 @@ func (a *Activity) prepareAsked() (err error) {
 	return err
 }
 
-// manual offers a KindManual that was decided TRUE, and lets people have the word (R44).
-func (a *Activity) manual(s *State, input *container.Struct, now time.Time) behaviour.Effects {
+// manual offers a KindManual that was decided TRUE, and lets people have the word (R44); at other nodes once there is room
+// for that (R47).
+func (a *Activity) manual(s *State, input *container.Struct, room bool, now time.Time) behaviour.Effects {
 	at := s.progress()
 	if at.Item != nil {
-		return behaviour.Effects{}
+		return a.follow(s, at)
 	}
 	if err := a.offers(s, input); err != nil {
 		return a.fail(s, at, message.CauseInput, err.Error(), now)
+	}
+	if len(a.elsewhere) > 0 && a.undated(s) {
+		return a.date(s, input, now)
 	}
 	pause, err := a.decided(s, &at, input, now)
 	if err != nil {
 		return a.fail(s, at, message.CauseInput, err.Error(), now)
 	}
-	at.Item, at.Due = &message.Item{Offered: now}, time.Time{}
-	return a.set(a.keep(s, at, behaviour.Outcome{What: behaviour.Offered, Iteration: at.Iteration, Run: at.Run}), timerDeadline, pause)
+	if len(a.elsewhere) > 0 && !room {
+		return a.askRoom(s, at, a.elsewhere...)
+	}
+	begins, body, err := a.beginsOffers(s, &at, input)
+	if err != nil {
+		return a.fail(s, at, message.CauseInput, err.Error(), now)
+	}
+	at.Item, at.Due = s.told(&message.Item{Offered: now}), time.Time{}
+	e := a.keep(s, at, behaviour.Outcome{What: behaviour.Offered, Iteration: at.Iteration, Run: at.Run, Output: body})
+	e.Put = append(e.Put, begins...)
+	return a.set(e, timerDeadline, pause)
 }
 
 // offers is why an input says of nobody whether he may have the item, or how urgent it is; nil: it says both. What
@@ -118,6 +132,11 @@ func (a *Activity) Item(of behaviour.State) *behaviour.Item {
 	at := s.reached()
 	out := &behaviour.Item{
 		Item: *item, At: message.Execution{Iteration: at.Iteration, Run: at.Run}, Due: at.Deadline, Did: a.Doers(s), Staff: a.Manual.Staff,
+	}
+	if a.isOffer() {
+		a.ofHome(s, out)
+	} else {
+		a.offered(out)
 	}
 	input, err := a.InputOf(s)
 	if err != nil { // it was made when the item was offered
@@ -194,6 +213,9 @@ func (a *Activity) work(s *State, w behaviour.Work, now time.Time) (behaviour.Ef
 	if item == nil {
 		return behaviour.Effects{}, errNotOffered
 	}
+	if a.isOffer() {
+		return behaviour.Effects{}, fmt.Errorf("%s decides who has it", a.around().node.At(s.Origin))
+	}
 	if w.Claim != 0 && w.Claim != item.Claim {
 		return behaviour.Effects{}, fmt.Errorf("you saw claim %d of it, and it has been given to somebody %s since", w.Claim, lines.Counted(item.Claim-w.Claim, "more time", "more times"))
 	}
@@ -243,7 +265,11 @@ func (a *Activity) with(s *State, item message.Item, what behaviour.What, w *beh
 	if what == behaviour.Transferred {
 		o.To = w.To.Person
 	}
-	return a.keep(s, at, o)
+	e := a.keep(s, at, o)
+	if item.Change() != s.reached().Item.Change() {
+		a.tellOffers(s, &at, &e, w)
+	}
+	return e
 }
 
 // credit has a line of history tell who said the word, and why: the person, and the operator who acts in his name; or
@@ -260,7 +286,12 @@ func credit(o *behaviour.Outcome, w *behaviour.Work) {
 func (a *Activity) claim(s *State, item *message.Item, w *behaviour.Work, now time.Time) (behaviour.Effects, error) {
 	switch item.By.Person {
 	case w.By.Person:
-		return behaviour.Effects{}, nil
+		if w.Asked == (message.WordID{}) {
+			return behaviour.Effects{}, nil
+		}
+		// He has it by a word of which nobody may have told him, and which his node may be giving back: so it is given to him anew,
+		// under a number that that does not name.
+		return a.with(s, handed(item, w.By, now), behaviour.Claimed, w), nil
 	case "":
 		return a.with(s, handed(item, w.By, now), behaviour.Claimed, w), nil
 	}

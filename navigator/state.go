@@ -24,14 +24,15 @@ type State struct {
 	control    []message.Truth
 	data       []message.Data
 	values     [][]container.Value
-	came       []arrived  // where it is decided with the first connectors: in the order of arrival (R35)
-	inner      *composed  // of a block, or its source, of a call, or of what is begun; nil: nothing has come
-	elements   *gathering // of a bundle; nil: nothing has come
-	list       *listed    // of a bundle: its input, once all connectors are resolved; nil: it was not asked for
-	cancel     *cancelled // nil: it is not
-	events     []received // that were given to a receive
-	bytes      int        // of values, in memory
-	encoded    int        // of values, as they came
+	came       []arrived      // where it is decided with the first connectors: in the order of arrival (R35)
+	inner      *composed      // of a block, or its source, of a call, or of what is begun; nil: nothing has come
+	elements   *gathering     // of a bundle; nil: nothing has come
+	list       *listed        // of a bundle: its input, once all connectors are resolved; nil: it was not asked for
+	cancel     *cancelled     // nil: it is not
+	events     []received     // that were given to a receive
+	offer      *message.Offer // of what offers a manual activity beside its home: what that has said last; nil: nothing since the snapshot
+	bytes      int            // of values, in memory
+	encoded    int            // of values, as they came
 }
 
 var _ behaviour.State = (*State)(nil)
@@ -72,14 +73,14 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes     = 392
+	stateBytes     = 400
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
 	snapshotBytes  = 448
 	messageBytes   = 264
 	recordBytes    = 160
-	composedBytes  = 104
+	composedBytes  = 128
 	returnedBytes  = 112
 	cancelledBytes = 72
 	parentBytes    = 152
@@ -87,7 +88,8 @@ const (
 	gatheredBytes  = 120
 	receivedBytes  = 720 // with what it names
 	arrivedBytes   = 32
-	itemBytes      = 176
+	itemBytes      = 192
+	offerBytes     = 96
 	handBytes      = 320 // with who it was
 	nameBytes      = 16  // of a name that a connector has as well
 )
@@ -100,6 +102,9 @@ func (s *State) Bytes() int {
 	}
 	if s.Snapshot != nil && s.Snapshot.Item != nil {
 		n += itemBytes + len(s.Snapshot.Item.Draft)
+	}
+	if s.offer != nil {
+		n += offerBytes + len(s.offer.By.Person) + len(s.offer.By.For)
 	}
 	if s.Snapshot != nil && s.Snapshot.Hand != nil {
 		n += handBytes + len(s.Snapshot.Hand.Output) + len(s.Snapshot.Hand.Why)
@@ -194,9 +199,12 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 			s.Snapshot, s.snapshotAt = &snapshot, m.Clock
 			s.dropReturns()
 			s.dropElements()
+			s.dropOffer()
 		}
 	case message.KindBegin:
 		return a.foldBegin(s, m)
+	case message.KindOffer:
+		return a.foldOffer(s, m)
 	case message.KindCancel:
 		return a.foldCancel(s, m)
 	case message.KindReturn:

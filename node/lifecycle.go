@@ -35,6 +35,7 @@ func (n *Node) stop(ctx context.Context) error {
 	n.mu.Lock()
 	n.stopped = true
 	n.mu.Unlock()
+	n.desk.Stop()
 	if err := n.cleanUps.run(ctx); err != nil {
 		return fmt.Errorf("stop node %s: %w", n.name, err)
 	}

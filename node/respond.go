@@ -11,6 +11,7 @@ import (
 	"fmqm/node/rebuild"
 	"fmqm/node/report"
 	"fmqm/node/tables"
+	"fmqm/node/work"
 	"fmqm/processtable"
 )
 
@@ -44,6 +45,12 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 		return question.Answer(body, func(q command.RetryQuestion) (command.RetryReport, error) {
 			return command.RetryReport{Error: asAPI(n.commands.RetryFor(ctx, peer, q))}, nil
 		})
+	case command.AskWork:
+		return question.Answer(body, func(q command.WorkQuestion) (command.WorkReport, error) {
+			return command.WorkReport{Error: asAPI(n.commands.WorkFor(ctx, peer, q))}, nil
+		})
+	case work.AskItem:
+		return question.Answer(body, func(q work.ItemQuestion) (work.ItemReport, error) { return n.desk.ItemTo(peer, q) })
 	case rebuild.AskLost:
 		return question.Answer(body, func(q rebuild.LostQuestion) (rebuild.LostReport, error) { return n.rebuilds.Lost(peer, q) })
 	case rebuild.AskRebuild:

@@ -41,6 +41,14 @@ func (s site) SayWork(ctx context.Context, o command.WorkOrder) (api.Word, error
 	return s.commands.SayWork(ctx, o)
 }
 
+// SayWorkAt asks the home of an item that is offered here.
+func (s site) SayWorkAt(ctx context.Context, home processtable.NodeID, o command.WorkOrder) (unknown bool, _ error) {
+	return s.commands.SayWorkAt(ctx, home, o)
+}
+
+// NewWordID makes the identifier of what is said to another node.
+func (s site) NewWordID() message.WordID { return s.commands.NewWordID() }
+
 // Staff is who works here now.
 func (s site) Staff() *staff.Staff { return s.Node.Staff() }
 

@@ -144,8 +144,10 @@ func (v *validator) workers() error {
 			if row.Begun--; row.Begun == 0 {
 				row.Inside = p.Inside
 			}
-			if a := v.t.Activity(row); a == nil || a.Call == nil || !slices.Equal(a.Call.Of, w.Nodes) {
+			if a := v.t.Activity(row); a == nil || a.Manual == nil && (a.Call == nil || !slices.Equal(a.Call.Of, w.Nodes)) {
 				return fmt.Errorf("workers: %s is no call, or not of those nodes", w.Activity)
+			} else if a.Manual != nil && !slices.Equal(a.Manual.Elsewhere(p.Node), w.Nodes) {
+				return fmt.Errorf("workers: %s is not offered at those nodes", w.Activity)
 			}
 		}
 	}
@@ -163,6 +165,8 @@ func (v *validator) begins(a *Activity) error {
 	case a.Begun() && (len(a.InControl)+len(a.OutControl)+len(a.InData)+len(a.OutData)+len(a.Cancels)+len(a.CancelledBy) > 0 || a.FirstMatch ||
 		a.Start.Op != condition.LogicAnd || len(a.Start.Args) > 0):
 		return errors.New("it is begun, so it has neither connectors nor a start condition, and cancels nothing")
+	case v.t.isWork(a.Row()) && a.Kind == KindManual:
+		return v.offer(a)
 	case v.t.isWork(a.Row()) && (a.Kind != KindProgram && a.Kind != KindProcess || a.Deadline != nil):
 		return errors.New("what a call has done is a program or a subprocess, and has no deadline")
 	case a.Begun() && a.Path[len(a.Path)-1].Elements == v.t.isWork(a.Row()):
@@ -171,6 +175,14 @@ func (v *validator) begins(a *Activity) error {
 		return v.bundle(a)
 	case a.Call != nil:
 		return v.call(a)
+	}
+	return nil
+}
+
+// offer checks what is at another node than its home of a manual activity (Manual.Offered): it ends with that, and by nothing else.
+func (v *validator) offer(a *Activity) error {
+	if a.Exit != nil || a.Deadline != nil || len(a.Notify) > 0 || a.Path[len(a.Path)-1].Elements {
+		return errors.New("what is offered beside its home has neither exit condition, deadline nor notices: home has those")
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ const (
 	MaxWhoDepth  = 64      // how deep these may be inside of one another
 	MaxTitle     = 200     // characters of a title, when it is filled
 	MaxTitleText = 1 << 10 // bytes of the texts of a title together, as it was written
+	MaxOffered   = 100     // nodes that one activity is offered at: one transaction tells them all
 )
 
 // Priorities order what is ready, and worklists: 9 is first.
@@ -44,6 +45,29 @@ type Manual struct {
 	Staff *Who         // never nil
 	Title []TitlePart  // never empty
 	Did   []ActivityID // whose doers Staff and the notices ask for, of the same graph, or Source; in the order of the data connectors into it
+	// Offered are the nodes to whose people it is offered, in file order, each by its own staff; nil: to those of its home
+	// only. Home decides who has it, and is among them only if it is to be offered to the people there too. Each of the others has
+	// a row of its own for it, Table.Workers says so: of the same name, inside of the one at home, and begun by that
+	// for every iteration. It is an offer: nothing is decided there.
+	Offered []NodeID
+}
+
+// Elsewhere are the nodes that the activity is offered at beside its home.
+func (n *Manual) Elsewhere(home NodeID) (all []NodeID) {
+	for _, node := range n.Offered {
+		if node != home {
+			all = append(all, node)
+		}
+	}
+	return all
+}
+
+// OfferedAt says whether the activity is offered to the people of a node, given its home.
+func (n *Manual) OfferedAt(node, home NodeID) bool {
+	if len(n.Offered) == 0 {
+		return node == home
+	}
+	return slices.Contains(n.Offered, node)
 }
 
 // TitlePart is a text, or a member of the input, whose value it shows.

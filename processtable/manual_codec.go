@@ -20,6 +20,7 @@ const (
 	keyManualStaff = 1
 	keyManualTitle = 2
 	keyManualDid   = 3 // list of activities
+	keyManualAt    = 4 // list of nodes
 
 	keyWhoIs       = 1
 	keyWhoParts    = 2 // list of terms
@@ -78,6 +79,7 @@ func (e *encoder) people(of *cbor.Map, a *Activity) {
 		}
 		list(&m, keyManualTitle, n.Title, appendTitle)
 		list(&m, keyManualDid, n.Did, appendName[ActivityID])
+		list(&m, keyManualAt, n.Offered, appendName[NodeID])
 		of.B = m.B
 	}
 	if a.Priority != nil {
@@ -119,7 +121,7 @@ func (e *encoder) who(b []byte, w *Who, depth int) []byte {
 }
 
 var (
-	manualFields   = []string{keyManualStaff: "staff", keyManualTitle: "title", keyManualDid: "did"}
+	manualFields   = []string{keyManualStaff: "staff", keyManualTitle: "title", keyManualDid: "did", keyManualAt: "offered_at"}
 	titleFields    = []string{keyTitleText: "text", keyTitleMember: "member"}
 	priorityFields = []string{keyPriorityFixed: "fixed", keyPriorityExpr: "expression"}
 	whoFields      = []string{keyWhoIs: "is", keyWhoParts: "parts", keyWhoOf: "of", keyWhoEach: "each", keyWhoActivity: "activity"}
@@ -136,6 +138,8 @@ func (d *decoder) manual() *Manual {
 			n.Title = items(d, MaxTitleText, d.titlePart)
 		case keyManualDid:
 			n.Did = items(d, maxActivities, name[ActivityID](d))
+		case keyManualAt:
+			n.Offered = items(d, MaxOffered, name[NodeID](d))
 		}
 	}
 	return n
@@ -211,6 +215,9 @@ func (v *validator) people(a *Activity) error {
 	if err := a.Manual.Staff.valid(func(of ActivityID) bool { return slices.Contains(did, of) }); err != nil {
 		return err
 	}
+	if err := v.offered(a); err != nil || v.t.isWork(a.Row()) { // an offer has its doers from its begin
+		return err
+	}
 	around := a
 	if a.Begun() {
 		if around = v.t.Activity(RowID{Name: a.Name, Inside: v.index.places[a.Name].Inside}); around == nil || around.Kind != KindBundle {
@@ -219,6 +226,41 @@ func (v *validator) people(a *Activity) error {
 	}
 	if !slices.Equal(around.Doers(), did) {
 		return fmt.Errorf("it asks who did %q, and hidden connectors come from %q", did, around.Doers())
+	}
+	return nil
+}
+
+// offered checks where a manual activity is offered.
+func (v *validator) offered(a *Activity) error {
+	at := a.Manual.Offered
+	if len(at) == 0 {
+		return nil
+	}
+	if len(at) > MaxOffered {
+		return fmt.Errorf("it is offered at %d nodes, above the limit of %d", len(at), MaxOffered)
+	}
+	home := v.index.places[a.Name].Node
+	for i, n := range at {
+		if !ValidNode(string(n)) || slices.Contains(at[:i], n) {
+			return fmt.Errorf("it is offered at %q, which is not a node's name, or occurs twice", n)
+		}
+	}
+	var nodes []NodeID
+	each := a.Row().Begun == 1
+	if w := v.t.WorkersOf(a.Name); w != nil {
+		nodes = w.Nodes
+		if v.t.isWork(a.Row()) {
+			each = w.Each
+		}
+		if w.Each != each {
+			return errors.New("the table says otherwise whether each element of a bundle is offered at other nodes")
+		}
+	}
+	switch elsewhere := a.Manual.Elsewhere(home); {
+	case home == Origin && len(elsewhere) > 0:
+		return errors.New("what is hosted where the instance was started is offered nowhere else")
+	case !slices.Equal(elsewhere, nodes):
+		return fmt.Errorf("it is offered at %v, and the table has such rows at %v", elsewhere, nodes)
 	}
 	return nil
 }

@@ -154,11 +154,12 @@ type Resolver struct {
 	Activities []ActivityID // in the roster's order
 }
 
-// Worker says where the work of a call is done (N20): each of the nodes has a row for it, of the same name.
+// Worker says where the work of a call is done (N20), or a manual activity is offered beside its home (N27): each of the nodes
+// has a row for it, of the same name.
 type Worker struct {
 	Activity ActivityID
 	Each     bool     // it is done for each element of a bundle, which has the same name
-	Nodes    []NodeID // as in Call.Of
+	Nodes    []NodeID // as in Call.Of, or those of Manual.Offered that are not the home
 }
 
 // Place says where an activity lives.

@@ -118,7 +118,7 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 		return json.Marshal(map[string]any{"id": mark.ID, "by": mark.By, "reason": mark.Reason, "time": mark.Time, "resumes": mark.Resumes()})
 	case message.KindConnector:
 		return a.values(m)
-	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk,
+	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk, message.KindOffer,
 		message.KindWait, message.KindPast, message.KindOver, message.KindCurrent:
 	case message.KindEvent:
 		e, err := message.DecodeEvent(m.Body)

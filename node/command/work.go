@@ -14,13 +14,15 @@ type WorkOrder struct {
 	Entry    message.Entry
 	At       message.Execution // that the item is
 	Wish     message.Wish
-	Person   string         // as "ann@ward"; empty: an operator's, in nobody's name
-	Operator string         // who acts for the person; empty: the person himself
-	To       string         // of a transfer
-	Why      string         // for the history
-	Claim    uint64         // that was seen; 0: none in particular
-	Output   []byte         // JSON
-	Word     message.WordID // zero: one is made
+	Person   string // as "ann@ward"; empty: an operator's, in nobody's name
+	Operator string // who acts for the person; empty: the person himself
+	To       string // of a transfer
+	// Of what is said to another node, the home of an item that is offered here: whom Person and To stand in for.
+	For, ToFor string
+	Why        string         // for the history
+	Claim      uint64         // that was seen; 0: none in particular
+	Output     []byte         // JSON
+	Word       message.WordID // zero: one is made
 }
 
 // SayWork puts what somebody says about a work item here, and waits until it is answered: it is never queued for

@@ -216,7 +216,7 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		}
 	case record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn:
 		at := message.Entry{Instance: r.Instance, Scope: r.Scope, Activity: r.Activity}
-		e.About = message.ItemID(&at, message.Execution{Iteration: r.Iteration, Run: r.Run})
+		e.About = itemID(at, message.Execution{Iteration: r.Iteration, Run: r.Run})
 		if r.People != nil && r.People.To != "" {
 			e.About += " " + r.People.To
 		}

@@ -105,7 +105,18 @@ func (l *live) run(run Run) {
 
 // item is how people name the work item.
 func (l *live) item() string {
-	return message.ItemID(&l.entry, message.Execution{Iteration: l.Iterations, Run: l.Run})
+	return itemID(l.entry, message.Execution{Iteration: l.Iterations, Run: l.Run})
+}
+
+// itemID names the item of an entry: of one that offers it beside its home, that at home.
+func itemID(e message.Entry, at message.Execution) string {
+	if isWork(e.Scope, string(e.Activity)) {
+		if frames, err := e.Scope.Frames(); err == nil {
+			last := frames[len(frames)-1]
+			e.Scope, at = e.Scope.Leave(), message.Execution{Iteration: last.Iteration, Run: last.Run}
+		}
+	}
+	return message.ItemID(&e, at)
 }
 
 // row is that of the activity.

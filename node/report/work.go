@@ -16,6 +16,10 @@ func (r *reading) joinWork() {
 		}
 		outer := api.InScope(string(scope.Leave()), work.Activity)
 		delete(r.told, name)
+		if work.Kind == api.KindManual { // it is offered there: its home says how it is (N27)
+			delete(r.waits, name)
+			continue
+		}
 		call, told := r.told[outer]
 		if frames, _ := scope.Frames(); !told || call.Run != ShownRun(frames[len(frames)-1].Run) {
 			continue

@@ -105,7 +105,8 @@ func unregistered(t *processtable.Table, r NodeReport) []string {
 // offered names what people are to do at the table's node.
 func offered(t *processtable.Table) (manual []string) {
 	for _, a := range t.Activities {
-		if a.Kind == processtable.KindManual && !slices.Contains(manual, string(a.Name)) {
+		here := a.Manual != nil && (len(a.Manual.Offered) == 0 || slices.Contains(a.Manual.Offered, t.Node))
+		if here && !slices.Contains(manual, string(a.Name)) {
 			manual = append(manual, string(a.Name))
 		}
 	}
@@ -162,6 +163,9 @@ func called(t *processtable.Table) []processtable.NodeID {
 		switch {
 		case a.Call != nil:
 			out = append(out, a.Call.Of...)
+		case a.Manual != nil && !a.Begun():
+			home, _ := t.NodeOf(a.Row())
+			out = append(out, a.Manual.Elsewhere(home)...)
 		case a.Begun():
 			if row, known := t.Of(a.Name); known {
 				home, _ := t.NodeOf(row)

@@ -123,7 +123,10 @@ type Inquire struct {
 	Entry  message.Entry
 	Item   *behaviour.Item
 	People []string // as persons, name@node
-	Over   string   // of whom it is asked whether he administers the process; empty: of nobody
+	// Vouched are, in place of People, those of another node, which has found out by its own staff that they may, and whom they stand in
+	// for: what is asked is whether this node knows better.
+	Vouched []message.Doer
+	Over    string // of whom it is asked whether he administers the process; empty: of nobody
 }
 
 // Show says how a work item is now that it is on disk; nil: there is none of the entry. What it says may be

@@ -52,7 +52,8 @@ import (
 //	again WHAT           what was answered first is answered once more, in the same way
 //	retry x 1 [saw=ITERATION.RUN] [reply] [again=N]   an operator's word comes into the store: a new one, or number N once more
 //	staff ann bob        who may have work items from now on; dora administers the process
-//	work claim x 1 ann [operator] [to=bob] [again=N]   what somebody says about the item of x of instance 1 comes into the store
+//	work claim x 1 ann [operator] [to=bob] [again=N] [site=B] [for=PERSON] [seen=CLAIM]   what somebody says about the item of x of instance 1,
+//	                     or somebody of another node that offers it, comes into the store
 //	finish x 1, skip x 1   likewise: x ends by hand
 //	drop 1, redeliver 1  words of operators about refused messages
 //	rest                 everything is done and answered until programs run only
@@ -145,7 +146,9 @@ func (s *script) do(d *datadriven.TestData) {
 	case "answer":
 		t := token()
 		e := s.were[t]
-		if e == nil {
+		if ask, is := s.asked[t].(Inquire); is {
+			e = s.found(ask)
+		} else if e == nil {
 			e = s.store.answer(s.asked[t])
 		}
 		s.give(t, e)
@@ -370,7 +373,7 @@ func (s *script) give(token Token, e Event) {
 
 func (s *script) end(token Token) {
 	run := s.asked[token].(Invoke)
-	r := behaviour.Result{Output: container.New(run.Call.Output), Started: s.now, Ended: s.now}
+	r := behaviour.Result{Output: container.New(run.Call.Output), Started: s.now, Ended: s.now, Begins: run.Call.Program == behaviour.Begin}
 	if c := run.Call.Child; c != nil { // a child is called by the attempt that has begun it
 		r.Child = message.Child{Process: processtable.ProcessID{Name: c.Name, Version: 1}, Instance: identifier(100*run.Call.Run + run.Call.Attempt)}
 	}

@@ -2,12 +2,15 @@ package thread
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"fmqm/behaviour"
 	"fmqm/container"
 	"fmqm/instancetable"
 	"fmqm/message"
+	"fmqm/processtable"
 )
 
 // What people say about a work item (N27, N28). Before somebody is given one, the staff of this node is asked whether he may
@@ -54,10 +57,14 @@ func (m *Machine) work(w *word, c *command, e *instancetable.Entry) {
 		m.refuseWord(w, true, "%s: %s", c.name(), suspendedText(by))
 		return
 	}
+	if refused := c.vouches(m.self, item); refused != "" {
+		m.refuseWord(w, true, "%s: %s", c.name(), refused)
+		return
+	}
 	if !m.isAsked(w, c, item) {
 		return
 	}
-	say, refused := c.work(item)
+	say, refused := c.work(m.self, item)
 	if refused != "" {
 		m.refuseWord(w, true, "%s: %s", c.name(), refused)
 		return
@@ -85,14 +92,65 @@ func (m *Machine) isAsked(w *word, c *command, item *behaviour.Item) bool {
 	}
 	people, over := c.asks(item)
 	c.inquiry = &inquiry{at: item.At}
-	if len(people) == 0 && over == "" {
+	if len(people) == 0 && (over == "" || c.vouched(m.self)) {
 		c.inquiry.found = &Found{}
 		return true
 	}
-	token := m.next()
-	m.inquiring[token] = w
-	m.do(Inquire{Token: token, Entry: c.message.Entry(), Item: item, People: people, Over: over})
+	ask := Inquire{Token: m.next(), Entry: c.message.Entry(), Item: item, People: people, Over: over}
+	if c.vouched(m.self) {
+		ask.People, ask.Over = nil, ""
+		for _, person := range people {
+			ask.Vouched = append(ask.Vouched, c.standsIn(person))
+		}
+	}
+	m.inquiring[ask.Token] = w
+	m.do(ask)
 	return false
+}
+
+// vouched says whether a word is of somebody of another node, which offers the item, and has put it to this one as a question: a
+// word that a link has brought wants an answer, and is for this node's staff to judge.
+func (c *command) vouched(self processtable.NodeID) bool {
+	return c.order.Site != self && !c.order.Reply && slices.Contains(message.OfWork, c.order.Wish)
+}
+
+// vouches says why a node may not speak for its people about an item; empty: it may, or nobody does.
+func (c *command) vouches(self processtable.NodeID, item *behaviour.Item) string {
+	o := &c.order
+	if !c.vouched(self) {
+		return ""
+	}
+	for _, person := range []string{o.Person, o.To, o.For, o.ToFor} {
+		if person != "" && !isOf(person, o.Site) {
+			return fmt.Sprintf("%s cannot speak for %s", o.Site, person)
+		}
+	}
+	if !slices.Contains(item.Elsewhere, o.Site) {
+		return fmt.Sprintf("it is not offered at %s", o.Site)
+	}
+	return ""
+}
+
+// isOf says whether a person is of a node.
+func isOf(person string, node processtable.NodeID) bool {
+	return strings.HasSuffix(person, "@"+string(node))
+}
+
+// standsIn is somebody of whom a word is, with whom he stands in for.
+func (c *command) standsIn(person string) message.Doer {
+	if o := &c.order; o.Wish == message.WishTransfer {
+		return message.Doer{Person: person, For: o.ToFor}
+	}
+	return message.Doer{Person: person, For: c.order.For}
+}
+
+// over says whether who says a word may take the item from others: an operator, of another node from its own people only; or who
+// administers the process.
+func (c *command) over(self processtable.NodeID, item *behaviour.Item) bool {
+	if c.order.Operator != "" && c.vouched(self) {
+		return isOf(item.By.Person, c.order.Site)
+	}
+	return c.order.Operator != "" || c.inquiry.found.Over
 }
 
 // asks says of whom the staff is asked for a word: who says it where he is given the item by that; to whom it is
@@ -126,11 +184,14 @@ func (m *Machine) inquired(e Found) {
 
 // work is the word for the behaviour, with what the staff has answered; refused, if not empty, says why he may
 // not say it.
-func (c *command) work(item *behaviour.Item) (w behaviour.Work, refused string) {
+func (c *command) work(self processtable.NodeID, item *behaviour.Item) (w behaviour.Work, refused string) {
 	o, found := &c.order, c.inquiry.found
 	w = behaviour.Work{
-		Wish: o.Wish, By: message.Doer{Person: o.Person}, Over: o.Operator != "" || found.Over, Claim: o.Claim, Output: o.Output,
+		Wish: o.Wish, By: message.Doer{Person: o.Person}, Over: c.over(self, item), Claim: o.Claim, Output: o.Output,
 		Operator: c.operator(), Why: o.Why,
+	}
+	if c.vouched(self) {
+		w.Asked = o.ID
 	}
 	if item.By.Person == o.Person {
 		w.By = item.By
@@ -143,7 +204,7 @@ func (c *command) work(item *behaviour.Item) (w behaviour.Work, refused string) 
 			w.By = may.Doer
 		}
 		if !found.May[i].Is {
-			return w, mayNot(who, found.May[i].Why, found.Could)
+			return w, MayNot(who, found.May[i].Why, found.Could)
 		}
 	}
 	return w, ""
@@ -157,8 +218,8 @@ func (c *command) operator() string {
 	return ""
 }
 
-// mayNot says for people that somebody may not have an item, why, and who could.
-func mayNot(who, why, could string) string {
+// MayNot says for people that somebody may not have an item, why, and who could.
+func MayNot(who, why, could string) string {
 	text := cmp.Or(who, "who asks, who is no person of this node's staff,") + " may not have it"
 	if why != "" {
 		text += ": " + why

@@ -25,6 +25,18 @@ func (s *script) work(d *datadriven.TestData, words []string) {
 	if d.HasArg("operator") {
 		o.Operator = "alice"
 	}
+	if d.HasArg("site") {
+		d.ScanArgs(s.T, "site", (*string)(&o.Site))
+		o.Person = words[3] + "@" + string(o.Site)
+	}
+	if d.HasArg("for") {
+		d.ScanArgs(s.T, "for", &o.For)
+	}
+	if d.HasArg("seen") {
+		var claim int
+		d.ScanArgs(s.T, "seen", &claim)
+		o.Claim = uint64(claim)
+	}
 	if d.HasArg("to") {
 		var to string
 		d.ScanArgs(s.T, "to", &to)
@@ -53,13 +65,20 @@ func (s *script) work(d *datadriven.TestData, words []string) {
 	s.arrive(wordTo(s.machine, s.entry(words[1], words[2]), o))
 }
 
-// found is what the staff of a script answers. carl's work is done by bob.
+// found is what the staff of a script answers. carl's work is done by bob; mallory is barred at home, whatever her own node says.
 func (s *script) found(e Inquire) Found {
 	f := Found{Token: e.Token, Over: e.Over == "dora@A", Could: strings.Join(s.staff, ", ") + " may"}
 	for _, p := range e.People {
 		may := May{Doer: message.Doer{Person: p}, Is: slices.Contains(s.staff, strings.TrimSuffix(p, "@A"))}
 		if p == "bob@A" {
 			may.Doer.For = "carl@A"
+		}
+		f.May = append(f.May, may)
+	}
+	for _, doer := range e.Vouched {
+		may := May{Doer: doer, Is: !strings.HasPrefix(doer.Person, "mallory@")}
+		if !may.Is {
+			may.Why = "mallory@A did x"
 		}
 		f.May = append(f.May, may)
 	}

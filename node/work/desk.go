@@ -10,6 +10,7 @@ import (
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/node/command"
+	"fmqm/node/question"
 	"fmqm/node/report"
 	"fmqm/node/thread"
 	"fmqm/node/worklist"
@@ -22,6 +23,7 @@ import (
 type Desk struct {
 	Options
 	list        *worklist.List
+	abandoned   abandoned
 	expressions expressions
 }
 
@@ -35,12 +37,16 @@ type Options struct {
 
 // Site is the node whose items they are.
 type Site interface {
+	question.Carrier
 	// Process is what the table of a process says; nil: it is not taken up here.
 	Process(processtable.ProcessID) behaviour.Process
 	// Staff is who works here now; nil: nobody.
 	Staff() *staff.Staff
 	// SayWork puts what somebody says about an item, and waits for the answer.
 	SayWork(context.Context, command.WorkOrder) (api.Word, error)
+	// SayWorkAt asks another node, the home of an item that is offered here; NewWordID makes the word's identifier.
+	SayWorkAt(_ context.Context, home processtable.NodeID, _ command.WorkOrder) (unknown bool, _ error)
+	NewWordID() message.WordID
 	// Report says what this node knows of an instance.
 	Report(report.Question) (report.Report, error)
 }
@@ -53,15 +59,28 @@ func (d *Desk) Show(p behaviour.Process, e *thread.Show) {
 	key := worklist.Key{Process: p.Table().Process, Entry: e.Entry}
 	if e.Item == nil {
 		d.list.Remove(key)
+		d.forgetAbandoned(key)
 		return
 	}
 	i := e.Item
-	class, open := d.class(p, e.Entry, i)
+	at := &e.Entry
+	var home *worklist.Home
+	if i.Home != nil {
+		home = &worklist.Home{Node: i.Home.Node, Entry: i.Home.Entry}
+		at = &home.Entry
+	}
+	class, open := "nobody", worklist.Rule(nobody{})
+	if !i.Away {
+		class, open = d.class(p, e.Entry, i)
+	}
 	d.list.Put(worklist.Item{
-		Key: key, ID: message.ItemID(&e.Entry, i.At), At: i.At, Title: i.Title, Priority: i.Priority, Offered: i.Offered, Due: i.Due,
+		Key: key, ID: message.ItemID(at, i.At), Home: home, Asked: i.Asked, Elsewhere: i.Elsewhere, Away: i.Away, At: i.At, Title: i.Title, Priority: i.Priority, Offered: i.Offered, Due: i.Due,
 		Claim: i.Claim, By: i.By, Claimed: i.Claimed, Drafted: i.Draft != nil, Class: class, Rule: open,
 		Suspended: e.Suspended,
 	})
+	if i.Asked != (message.WordID{}) {
+		d.giveBack(key)
+	}
 }
 
 // Counts is how many items there are, and how many of them nobody has.
@@ -198,9 +217,10 @@ func (d *Desk) nameOf(w *asker) string {
 
 // shown is an item in the words of the API.
 func (d *Desk) shown(i *worklist.Item) api.WorkItem {
+	at := d.place(i)
 	out := api.WorkItem{
 		Item: i.ID, Kind: api.ItemWork, Instance: i.Entry.Instance, Process: i.Process.String(), Activity: string(i.Entry.Activity),
-		Scope: string(i.Entry.Scope.Shown()), Node: string(d.Self), Title: i.Title, State: api.ItemOffered, Priority: i.Priority,
+		Scope: string(at.Entry.Scope.Shown()), Node: string(at.Node), Title: i.Title, State: api.ItemOffered, Priority: i.Priority,
 		Offered: i.Offered, Due: i.Due, Draft: i.Drafted, Claim: i.Claim,
 	}
 	if i.By != (message.Doer{}) {

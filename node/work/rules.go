@@ -59,14 +59,24 @@ func (d *Desk) asking(p behaviour.Process, e message.Entry, i *behaviour.Item) (
 	if err != nil {
 		return nil, err
 	}
-	a := &asking{of: x, input: row.Input, instance: e.Instance.String(), did: map[processtable.ActivityID][]who.Doer{}}
-	for activity, did := range i.Did {
-		a.did[activity] = []who.Doer{{Person: staff.Person(did.Person), For: staff.Person(did.For)}}
-	}
+	a := &asking{of: x, input: row.Input, instance: e.Instance.String(), did: doersOf(i)}
 	if i.Input != nil {
 		a.encoded, err = container.EncodeCBOR(i.Input)
 	}
 	return a, err
+}
+
+// doersOf says who did what is asked for about an item.
+func doersOf(i *behaviour.Item) map[processtable.ActivityID][]who.Doer {
+	all := map[processtable.ActivityID][]who.Doer{}
+	for activity, did := range i.Did {
+		all[activity] = []who.Doer{doerOf(did)}
+	}
+	return all
+}
+
+func doerOf(d message.Doer) who.Doer {
+	return who.Doer{Person: staff.Person(d.Person), For: staff.Person(d.For)}
 }
 
 // ask asks it of a staff, at a time.
@@ -151,6 +161,9 @@ const couldShown = 5
 func (d *Desk) Inquire(p behaviour.Process, e *thread.Inquire) thread.Found {
 	found := thread.Found{Token: e.Token, May: make([]thread.May, len(e.People))}
 	s, now := d.Site.Staff(), d.Scheduler.Now()
+	if len(e.Vouched) > 0 {
+		return d.inquireElsewhere(e, s)
+	}
 	found.Over = e.Over != "" && d.administers(p, s, now, e.Over)
 	if len(e.People) == 0 {
 		return found
@@ -165,6 +178,8 @@ func (d *Desk) Inquire(p behaviour.Process, e *thread.Inquire) thread.Found {
 		may.Doer.Person = person
 		name, known := s.Surely(staff.Person(person))
 		switch {
+		case e.Item.Away:
+			may.Why = fmt.Sprintf("it is offered to the people of %s", nodeNames(e.Item.Elsewhere))
 		case s == nil:
 			may.Why = fmt.Sprintf("%s has no staff", d.Self)
 		case !known:
@@ -183,7 +198,7 @@ func (d *Desk) Inquire(p behaviour.Process, e *thread.Inquire) thread.Found {
 			}
 		}
 	}
-	if q != nil {
+	if q != nil && !e.Item.Away {
 		found.Could = could(q)
 	}
 	return found

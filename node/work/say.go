@@ -51,13 +51,20 @@ func (d *Desk) SayWork(ctx context.Context, id string, verb api.WorkVerb, w api.
 	case w.To != "":
 		return api.WorkDone{}, api.Errorf(api.CodeUsage, "leave it out", "%s takes nobody to whom", verb)
 	}
-	answer, err := d.Site.SayWork(ctx, o)
+	at, result := d.place(&i), api.WordDone
+	if i.Home != nil {
+		err = d.sayElsewhere(ctx, &i, o)
+	} else {
+		var answer api.Word
+		answer, err = d.Site.SayWork(ctx, o)
+		result = answer.Result
+	}
 	if err != nil {
 		return api.WorkDone{}, err
 	}
 	return api.WorkDone{
-		Item: i.ID, Instance: i.Entry.Instance, Process: i.Process.String(), Activity: string(i.Entry.Activity), Scope: string(i.Entry.Scope.Shown()),
-		Node: string(d.Self), Word: verb, Result: answer.Result, By: o.Person, To: o.To,
+		Item: i.ID, Instance: i.Entry.Instance, Process: i.Process.String(), Activity: string(i.Entry.Activity), Scope: string(at.Entry.Scope.Shown()),
+		Node: string(at.Node), Word: verb, Result: result, By: o.Person, To: o.To,
 	}, nil
 }
 
@@ -96,9 +103,8 @@ func (d *Desk) WorkItem(ctx context.Context, id, as string) (api.WorkShown, erro
 		return api.WorkShown{}, err
 	}
 	p := d.Site.Process(i.Process)
-	gone := api.Errorf(api.CodeNotFound, "see fmqm history "+i.Entry.Instance.String(), "item %s is not offered any more", i.ID)
 	if p == nil {
-		return api.WorkShown{}, gone
+		return api.WorkShown{}, gone(&i)
 	}
 	state, offering, err := d.read(p, i.Key)
 	if err != nil {
@@ -106,13 +112,18 @@ func (d *Desk) WorkItem(ctx context.Context, id, as string) (api.WorkShown, erro
 	}
 	item := offering.Item(state)
 	if item == nil || item.At != i.At {
-		return api.WorkShown{}, gone
+		return api.WorkShown{}, gone(&i)
 	}
 	row := p.Table().Activity(i.Entry.Row())
 	out := api.WorkShown{WorkItem: d.shown(&i), OutputType: api.MembersOf(row.Output)}
 	draft, err := offering.Draft(state)
 	if err == nil {
 		out.Draft, err = container.EncodeJSON(draft)
+	}
+	if err == nil && i.Home != nil {
+		if draft := d.draftAtHome(ctx, &i); draft != nil {
+			out.Draft = draft
+		}
 	}
 	if err == nil && item.Input != nil && len(row.Input.Members) > 0 {
 		out.Input, err = container.EncodeJSON(item.Input)
@@ -121,8 +132,9 @@ func (d *Desk) WorkItem(ctx context.Context, id, as string) (api.WorkShown, erro
 		return api.WorkShown{}, err
 	}
 	out.Eligible, out.People = d.count(p, i.Entry, item)
+	at := d.place(&i)
 	told, err := d.Site.Report(report.Question{
-		Instance: i.Entry.Instance, Process: i.Process.String(), History: true, Activity: i.Entry.Path(),
+		Instance: i.Entry.Instance, Process: i.Process.String(), History: true, Activity: at.Entry.Path(),
 	})
 	out.History = told.Events
 	slices.SortStableFunc(out.History, func(a, b api.HistoryEvent) int { return cmp.Or(cmp.Compare(a.Clock, b.Clock), a.Time.Compare(b.Time)) })

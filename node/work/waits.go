@@ -42,6 +42,8 @@ func (d *Desk) WaitsFor(of processtable.ProcessID, e message.Entry) string {
 			who += " for " + i.By.For
 		}
 		return who
+	case i.Away && len(i.Elsewhere) > 0:
+		return fmt.Sprintf("item %s is offered%s", i.ID, offeredElsewhere(&i))
 	case d.Site.Staff() == nil:
 		return fmt.Sprintf("item %s: no staff here, so nobody can claim it: give `staff: {file: FILE}` in the configuration of %s, and reload it", i.ID, d.Self)
 	}
@@ -51,8 +53,12 @@ func (d *Desk) WaitsFor(of processtable.ProcessID, e message.Entry) string {
 			n, _ = q.Count()
 		}
 	}
-	if n == 0 {
+	if n == 0 && len(i.Elsewhere) == 0 {
 		return fmt.Sprintf("item %s: nobody of the staff of %s may have it: change the staff there, or fmqm finish it by hand", i.ID, d.Self)
 	}
-	return fmt.Sprintf("item %s is offered to %s", i.ID, text.Counted(n, "person", "people"))
+	also := offeredElsewhere(&i)
+	if also != "" {
+		also = ", and" + also
+	}
+	return fmt.Sprintf("item %s is offered to %s%s", i.ID, text.Counted(n, "person", "people"), also)
 }

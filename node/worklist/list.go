@@ -39,6 +39,18 @@ type Item struct {
 	Suspended bool
 	Class     string // the same people may have the items of one class
 	Rule      Rule   // of the class
+	// Home is where it is decided about, if that is another node; Asked the word by which somebody here has got it, then. Elsewhere
+	// are other nodes that offer it too.
+	Home      *Home
+	Asked     message.WordID
+	Elsewhere []processtable.NodeID
+	Away      bool // it is not offered here, where it is decided about
+}
+
+// Home is the place of an item at another node, which decides about it.
+type Home struct {
+	Node  processtable.NodeID
+	Entry message.Entry
 }
 
 // compare orders items as worklists do: by priority, then the oldest first.
