@@ -32,7 +32,7 @@ func (r Report) Believed(node processtable.NodeID, table *processtable.Table) (R
 	atOrigin := r.Origin == name
 	if !atOrigin {
 		r.State, r.Key, r.Output, r.Notices, r.Parent, r.StartedBy = "", "", nil, nil, nil, ""
-		r.Started, r.Ended = time.Time{}, time.Time{}
+		r.Started, r.Ended, r.Erased = time.Time{}, time.Time{}, time.Time{}
 	}
 	places := placesOf(r.Roster)
 	hosts := func(scope, activity string) bool {

@@ -166,7 +166,7 @@ func (r *reading) status() api.Status {
 		return s
 	}
 	s.State, s.Key, s.Started, s.Ended, s.Output = origin.State, origin.Key, origin.Started, origin.Ended, origin.Output
-	s.Parent, s.StartedBy = origin.Parent, origin.StartedBy
+	s.Parent, s.StartedBy, s.Erased = origin.Parent, origin.StartedBy, origin.Erased
 	if s.State == api.InstanceRunning {
 		r.addSuspends(&s)
 	}
