@@ -113,10 +113,11 @@ func (g *Gathered) atOrigin() (r Report) {
 	return r
 }
 
-// misattributed is an event of the instance itself that another node than its origin tells.
+// misattributed is an event of the instance itself that another node than its origin tells. What each node has erased it
+// tells for itself.
 func (g *Gathered) misattributed(node string, e *api.HistoryEvent) bool {
 	ofInstance := e.Scope == "" && (e.Activity == string(processtable.Source) || e.Activity == string(processtable.Sink))
-	return ofInstance && (node != g.Origin || g.Contested != "")
+	return ofInstance && e.Event != api.EventErased && (node != g.Origin || g.Contested != "")
 }
 
 // removed names the nodes whose records of the instance are gone.
