@@ -309,8 +309,8 @@ func TestEraseIsRefused(t *testing.T) {
 	}
 	answer, err := e.b.Erase(t.Context(), word, api.EraseRequest{AllData: true}) // B's own may do so at B
 	e.b.must(err)
-	if got, want := lines(answer), "A left 3: 1 message of it waits for B: wait until that is heard\nB erased 1"; !strings.HasSuffix(got, "B erased 1") {
-		t.Errorf("told is\n%s\nwant\n%s", got, want)
+	if got := lines(answer); !strings.HasSuffix(got, "B erased 1") {
+		t.Errorf("told is\n%s", got)
 	}
 }
 
