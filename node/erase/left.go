@@ -43,7 +43,7 @@ func (e *Eraser) left(p processtable.ProcessID, i message.InstanceID) (string, e
 		return "", err
 	}
 	if len(refused) > 0 {
-		parts = append(parts, fmt.Sprintf("refused messages have data of it: drop them there (fmqm dead drop %s)", strings.Join(refused, " ")))
+		parts = append(parts, fmt.Sprintf("refused messages have data of it: drop them there (fmqm refused drop %s)", strings.Join(refused, " ")))
 	}
 	apart := e.waitsApart()
 	for _, peer := range e.options.Queue.Peers() {
