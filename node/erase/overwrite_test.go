@@ -52,7 +52,9 @@ func visit(t *testing.T, of *container.Type, text string) []byte {
 // Each record is read as what it is of; what cannot be read goes whole, and what else is there stays.
 func TestWhatIsOverwrittenInARecord(t *testing.T) {
 	table := definitiontest.TablesOf(t, visits, definition.CompileOptions{})["A"]
-	row := func(a processtable.ActivityID) *processtable.Activity { return table.Activity(processtable.RowID{Name: a}) }
+	row := func(a processtable.ActivityID) *processtable.Activity {
+		return table.Activity(processtable.RowID{Name: a})
+	}
 	now := time.Unix(1_700_000_000, 0).UTC()
 	input := visit(t, table.Input, `{"patient": "ann", "room": 3}`)
 	result := visit(t, row("look").Output, `{"note": "ann is well", "patient": "ann"}`)
