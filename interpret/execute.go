@@ -68,6 +68,9 @@ func (g *graph) begin(s *step, input *container.Struct) error {
 	if _, err := container.EncodeCBOR(input); err != nil {
 		return fmt.Errorf("input container of %s, of the data that was mapped to it: %w", a.Name, err)
 	}
+	if err := g.offered(a, input); err != nil {
+		return err
+	}
 	if err := g.moment(a.Wait, input); err != nil {
 		return fmt.Errorf("wait: %w", err)
 	}
@@ -121,6 +124,11 @@ func (s *step) next(iteration int, input *container.Struct) (*container.Struct, 
 // activity has ended in another way, or goes no further.
 func (g *graph) once(s *step, iteration int, input *container.Struct) (done bool, err error) {
 	s.result.RC, s.result.Output = nil, nil
+	if iteration > 1 {
+		if err := g.offered(s.activity, input); err != nil {
+			return false, err
+		}
+	}
 	switch {
 	case s.activity.Receive != nil:
 		return g.receive(s, iteration, input)

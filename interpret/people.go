@@ -54,6 +54,40 @@ func (g *graph) doersOf(s *step) map[string]Doer {
 	return all
 }
 
+// offered is why an input says of nobody whether he may do a manual activity, or how urgent it is; nil: it says both.
+func (g *graph) offered(a *definition.Activity, input *container.Struct) (err error) {
+	if a.Staff == nil {
+		return nil
+	}
+	scope := condition.Scope{Members: input.Type, Words: condition.WordInstance}
+	var spent condition.Spent
+	a.Staff.Staff.All(func(term *condition.Staff) {
+		if term.Of == nil || err != nil {
+			return
+		}
+		want := container.Scalar(container.String)
+		switch {
+		case term.Is == condition.StaffData:
+			want = container.Scalar(container.Bool)
+		case term.Each != condition.EachNone:
+			want = container.NewList(want)
+		}
+		var e *condition.Expr
+		if e, err = condition.LoadExpr(*term.Of, scope, want); err == nil {
+			_, err = e.Eval(&spent, input, &condition.Values{Instance: g.opts.Instance})
+		}
+		if err != nil {
+			err = fmt.Errorf("who may do it: %w", err)
+		}
+	})
+	if err == nil && a.Priority != nil && a.Priority.Expr != nil {
+		if _, err = g.eval(a.Priority.Expr, input, container.Int); err != nil {
+			err = fmt.Errorf("priority: %w", err)
+		}
+	}
+	return err
+}
+
 // does has a manual activity done.
 func (g *graph) does(s *step, call Call) Outcome {
 	clerks, ok := g.programs.(Clerks)

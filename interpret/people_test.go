@@ -97,3 +97,20 @@ func TestResultsOfWhoIsBarred(t *testing.T) {
 		}
 	}
 }
+
+// Of whom the data do not say whether he may do it, or how urgent it is, nobody is asked: the activity is in error.
+func TestWhatHasNoAnswerIsDoneByNobody(t *testing.T) {
+	for key, want := range map[string]string{
+		`staff: "role(station[0])"`:                                       "who may do it: ",
+		`staff: "role(\"nurse\") || station[0] == \"ward\""`:              "who may do it: ",
+		`staff: role("nurse"), priority: station.size() / station.size()`: "priority: ",
+	} {
+		p := load(t, "process: sample\nversion: 1\nstructures:\n  Sample: {station: [string]}\ninput: Sample\nstarts: [ward]\nactivities:\n  take: {node: ward, input: Sample, "+key+"}\ndata:\n  - source -> take\n")
+		r := run(t, p, `{}`, `{}`)
+		for a := range r.All() {
+			if a.State != InError || !strings.HasPrefix(a.Error, want) {
+				t.Errorf("%s: %s: %s: %q", key, a.Path(), a.State, a.Error)
+			}
+		}
+	}
+}

@@ -171,7 +171,8 @@
 //	     member. It comes with all values and with those of words, so that nobody is known of what was skipped. An
 //	     element of a bundle has it from its begin, and a subprocess gives its child who has started its own instance. (N27)
 //	R44  A manual activity whose start condition is TRUE is offered: its snapshot has a work item, and people
-//	     have the word. Each iteration is offered anew, and so is what a retry runs again. (N27)
+//	     have the word. Each iteration is offered anew, and so is what a retry runs again. Where what the staff
+//	     expression asks of the data has no answer, or the priority, it is in error. (N27)
 //	R45  Of those who want an item one has it: the first whose word is taken. He keeps it until he gives it back or
 //	     to another, or who may does so for him. Its draft begins with the members of the input that have the same
 //	     name and type, and a word changes the members that it names; what is not of the output's type changes nothing. (N27)

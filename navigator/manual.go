@@ -21,6 +21,9 @@ func (a *Activity) prepareManual(t *processtable.Table) error {
 	if a.Kind != processtable.KindManual {
 		return nil
 	}
+	if err := a.prepareAsked(); err != nil {
+		return fmt.Errorf("staff: %w", err)
+	}
 	p := a.Activity.Priority
 	if p == nil && t.Priority != nil && t.Priority.Expr == nil { // one over the process's input is not known here
 		p = t.Priority
@@ -38,13 +41,26 @@ func (a *Activity) prepareManual(t *processtable.Table) error {
 	return nil
 }
 
+func (a *Activity) prepareAsked() (err error) {
+	a.Manual.Staff.All(func(term *processtable.Who) {
+		if term.Of == nil || err != nil {
+			return
+		}
+		var of *condition.Expr
+		if of, err = condition.LoadExpr(*term.Of, inputScope(a.Input), term.Wants()); err == nil {
+			a.asked = append(a.asked, of)
+		}
+	})
+	return err
+}
+
 // manual offers a KindManual that was decided TRUE, and lets people have the word (R44).
 func (a *Activity) manual(s *State, input *container.Struct, now time.Time) behaviour.Effects {
 	at := s.progress()
 	if at.Item != nil {
 		return behaviour.Effects{}
 	}
-	if _, err := a.ranks(s, input); err != nil {
+	if err := a.offers(s, input); err != nil {
 		return a.fail(s, at, message.CauseInput, err.Error(), now)
 	}
 	pause, err := a.decided(s, &at, input, now)
@@ -53,6 +69,19 @@ func (a *Activity) manual(s *State, input *container.Struct, now time.Time) beha
 	}
 	at.Item, at.Due = &message.Item{Offered: now}, time.Time{}
 	return a.set(a.keep(s, at, behaviour.Outcome{What: behaviour.Offered, Iteration: at.Iteration, Run: at.Run}), timerDeadline, pause)
+}
+
+// offers is why an input says of nobody whether he may have the item, or how urgent it is; nil: it says both. What
+// it comes to is each node's to say, by its own staff.
+func (a *Activity) offers(s *State, input *container.Struct) error {
+	var spent condition.Spent // over all that is asked
+	for _, of := range a.asked {
+		if _, err := of.Eval(&spent, input, &condition.Values{Instance: s.Entry.Instance.String()}); err != nil {
+			return fmt.Errorf("who may do it: %w", err)
+		}
+	}
+	_, err := a.ranks(s, input)
+	return err
 }
 
 // ranks is the item's priority.
@@ -338,7 +367,8 @@ func (a *Activity) reviewWork(s *State, w behaviour.Work, now time.Time) (*behav
 	return r, err
 }
 
-// withdraw tells in history that people lose an item which nobody has completed (R46).
+// withdraw tells in history that people lose an item which nobody has completed (R46), and which operator has ended it,
+// if one has.
 func (a *Activity) withdraw(s *State, e *behaviour.Effects) {
 	if a.Kind != processtable.KindManual || s.InError() || s.reached().Item == nil || !e.Ends && e.Outcome.What != behaviour.InError {
 		return
@@ -349,7 +379,7 @@ func (a *Activity) withdraw(s *State, e *behaviour.Effects) {
 		}
 	}
 	at := s.reached()
-	e.Lines = append(e.Lines, behaviour.Outcome{What: behaviour.Withdrawn, Clock: e.Outcome.Clock, Iteration: at.Iteration, Run: at.Run, By: at.Item.By.Person, For: at.Item.By.For, Reason: e.Outcome.Reason})
+	e.Lines = append(e.Lines, behaviour.Outcome{What: behaviour.Withdrawn, Clock: e.Outcome.Clock, Iteration: at.Iteration, Run: at.Run, By: at.Item.By.Person, For: at.Item.By.For, Operator: e.Outcome.By, Reason: e.Outcome.Reason})
 }
 
 // doer is who has completed the item that an activity in error was, before what follows from that failed.

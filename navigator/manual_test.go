@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fmqm/behaviour"
+	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -289,4 +290,40 @@ func TestR45OneOfManyIsGivenAnItem(tb *testing.T) {
 			}
 		}
 	})
+}
+
+// R44: who may do it, and how urgent it is, is asked of the input once it is known: where that has no answer,
+// nothing is offered, and the activity waits for an operator.
+func TestWhatHasNoAnswerIsOfferedToNobody(t *testing.T) {
+	over := func(row *processtable.Activity, text string, want container.Kind) *condition.Checked {
+		of, problems := condition.CheckExpr(text, inputScope(row.Input), container.Scalar(want))
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", text, problems)
+		}
+		return &of
+	}
+	data := func(row *processtable.Activity) *processtable.Who {
+		return &processtable.Who{Is: processtable.WhoData, Of: over(row, "n / (n - 3) > 1", container.Bool)}
+	}
+	for want, change := range map[string]func(*processtable.Activity){
+		"who may do it: ": func(row *processtable.Activity) {
+			row.Manual.Staff.Of = over(row, "string(n / (n - 3))", container.String)
+		},
+		"who may do it:": func(row *processtable.Activity) {
+			row.Manual.Staff = &processtable.Who{Is: processtable.WhoOr, Parts: []*processtable.Who{row.Manual.Staff, data(row)}}
+		},
+		"who may do it": func(row *processtable.Activity) {
+			row.Manual.Staff = &processtable.Who{Is: processtable.WhoNot, Parts: []*processtable.Who{data(row)}}
+		},
+		"priority: ": func(row *processtable.Activity) {
+			row.Priority = &processtable.Priority{Expr: over(row, "n / (n - 3)", container.Int)}
+		},
+	} {
+		a := approval(t, func(m *model) { m.set("approve", change) })
+		s := folded(t, a, from(t, a, processtable.Source, message.True, `{"n": 3, "text": "tyres"}`))
+		kept(t, a, s, a.Decide(s, noon))
+		if !s.InError() || a.Item(s) != nil || !strings.HasPrefix(s.Snapshot.Error, want) {
+			t.Errorf("%s: in error: %v, its item: %+v, %+v", want, s.InError(), a.Item(s), s.Snapshot)
+		}
+	}
 }

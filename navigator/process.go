@@ -42,6 +42,7 @@ type Activity struct {
 	notices   []noticeTimes
 	urgent    *condition.Expr // of a manual activity: its priority; nil: that is
 	priority  int
+	asked     []*condition.Expr // of a manual activity: what is asked of the data to know who may do it
 	exit      *condition.Condition
 	outgoing  []*condition.Condition // of each OutControl; nil: unconditional, or otherwise
 	out       []mappings             // of each OutData

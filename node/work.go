@@ -44,6 +44,9 @@ func (s site) SayWork(ctx context.Context, o command.WorkOrder) (api.Word, error
 // Staff is who works here now.
 func (s site) Staff() *staff.Staff { return s.Node.Staff() }
 
+// Staffed says whether anybody does.
+func (s site) Staffed() bool { return s.Node.Staff() != nil }
+
 // Report says what this node knows of an instance.
 func (s site) Report(q report.Question) (report.Report, error) { return s.answers.Report(q) }
 

@@ -106,6 +106,18 @@ func (w *Who) All(yield func(*Who)) {
 	}
 }
 
+// Wants is the type that Of has.
+func (w *Who) Wants() *container.Type {
+	text := container.Scalar(container.String)
+	switch {
+	case w.Is == WhoData:
+		return container.Scalar(container.Bool)
+	case w.Each != EachNone:
+		return container.NewList(text)
+	}
+	return text
+}
+
 // Asks names the activities whose doers the expression asks for, each once, in the order in which they occur.
 func (w *Who) Asks() (all []ActivityID) {
 	w.All(func(term *Who) {

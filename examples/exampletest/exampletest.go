@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -424,12 +425,26 @@ func (e *Example) Check(t *testing.T, c Case, s Status) {
 	}
 }
 
-// CheckFiles looks for what the programs of a case leave behind.
+// fileWait is how long a program that nobody waits for, such as that of a notice, may take.
+const fileWait = time.Minute
+
+// CheckFiles looks for what the programs of a case leave behind, also those that nobody waits for.
 func (e *Example) CheckFiles(t *testing.T, c Case) {
 	t.Helper()
+	late := time.After(fileWait)
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
 	for _, pattern := range c.Files {
-		if found, err := filepath.Glob(filepath.Join(e.Dir, pattern)); err != nil || len(found) == 0 {
-			t.Errorf("there is no file %s: %v", pattern, err)
+		for {
+			found, err := filepath.Glob(filepath.Join(e.Dir, pattern))
+			if err == nil && len(found) > 0 {
+				break
+			}
+			select {
+			case <-late:
+				t.Fatalf("there is no file %s: %v", pattern, err)
+			case <-again.C:
+			}
 		}
 	}
 }

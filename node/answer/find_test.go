@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ data:
 // findWorld is node A with instances that were started there, and B, which tells what it is told to.
 type findWorld struct {
 	*world
+	mu           sync.Mutex           // of what follows: a question that nobody waits for any more may be under way
 	active, held []message.InstanceID // at B
 	silent       bool                 // B does not answer
 }
@@ -52,6 +54,8 @@ func newFindWorld(t *testing.T) *findWorld {
 	w.takeUp("process: order\nversion: 1\nstarts: [A]\nactivities:\n  go: {node: A, program: echo}\n")
 	w.Site = w
 	w.query = func(_ context.Context, _ processtable.NodeID, kind string, _ []byte) ([]byte, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		switch {
 		case w.silent:
 			return nil, errors.New("B is away")
@@ -172,7 +176,9 @@ func (w *findWorld) run(d *datadriven.TestData) string {
 	case "sent": // and waits for B
 		w.put(d, message.Message{Header: message.Header{Queue: message.Queue{Node: "B"}, Activity: "ship", Source: "check", Kind: message.KindConnector, Control: message.True}})
 	case "b":
+		w.mu.Lock()
 		w.silent, w.active, w.held = arg(d, "silent") != "", w.all(arg(d, "active")), w.all(arg(d, "held"))
+		w.mu.Unlock()
 	case "list":
 		return w.list(d)
 	case "count":

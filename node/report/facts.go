@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"fmqm/api"
@@ -432,9 +433,7 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 		out.State, out.Reason, out.By = api.ActivitySkipped, rec.Reason, rec.By
 		if rec.By != "" { // by hand, and so it may have run before
 			out.Iterations, out.Started, out.Ended = rec.Iteration, rec.Started, rec.Time
-			if out.Reason == "" {
-				out.Reason = "skipped by " + rec.By
-			}
+			out.Reason = said("skipped", rec.By, rec.Reason)
 		}
 		return out
 	case record.EventCancelled:
@@ -456,7 +455,11 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 			out.For = rec.People.For
 		}
 	} else if rec.By != "" {
-		out.Reason, out.By = rec.Reason+" by "+rec.By, rec.By
+		what, why := "finished", rec.Reason
+		if given, is := strings.CutPrefix(why, record.GivenByHand); is {
+			what, why = record.GivenByHand, strings.TrimPrefix(given, ": ")
+		}
+		out.Reason, out.By = said(what, rec.By, why), rec.By
 	}
 	rc := rec.RC
 	out.RC, out.Iterations = &rc, rec.Iteration
@@ -468,6 +471,14 @@ func (f *Facts) endedActivity(a *processtable.Activity, rec record.AuditRecord) 
 		out.RC, out.Iterations, out.Elements = nil, 0, elementsIn(a, rec.Output)
 	}
 	return out
+}
+
+// said is what somebody has done, and why.
+func said(what, by, why string) string {
+	if what += " by " + by; why != "" {
+		what += ": " + why
+	}
+	return what
 }
 
 // ShownRun: runs are counted for people from 1 on, and told from the second on.

@@ -113,10 +113,11 @@ func (g *Gathered) atOrigin() (r Report) {
 	return r
 }
 
-// misattributed is an event of the instance itself that another node than its origin tells. What each node has erased it
-// tells for itself.
+// misattributed is an event of the instance itself, or a suspend in it, that another node than its origin tells. What each
+// node has erased it tells for itself.
 func (g *Gathered) misattributed(node string, e *api.HistoryEvent) bool {
-	ofInstance := e.Scope == "" && (e.Activity == string(processtable.Source) || e.Activity == string(processtable.Sink))
+	ofInstance := e.Scope == "" && (e.Activity == string(processtable.Source) || e.Activity == string(processtable.Sink)) ||
+		e.Event == api.EventSuspended || e.Event == api.EventResumed
 	return ofInstance && e.Event != api.EventErased && (node != g.Origin || g.Contested != "")
 }
 

@@ -109,7 +109,7 @@ func TestR40WhereWhatIsAtTheOriginIs(t *testing.T) {
 func nobody(processtable.NodeID) bool { return false }
 
 // N20: of the nodes that may do the work of a call those are asked at which it is under way, as its home says; all, where
-// that does not answer, and of the history.
+// that does not answer, of the history, and once something was suspended.
 func TestNodesOfCalls(t *testing.T) {
 	roster := []api.Place{{Activity: "count", Node: "office", Each: true, At: []string{"s1", "s2", "s3"}}}
 	report := Report{Known: true, Process: "stock@1", Origin: "office", Roster: roster, Activities: []api.Activity{
@@ -121,15 +121,17 @@ func TestNodesOfCalls(t *testing.T) {
 	for name, tc := range map[string]struct {
 		q      Question
 		silent func(processtable.NodeID) bool
+		marks  []Suspending
 		want   []processtable.NodeID
 	}{
-		"of what goes on":              {Question{Scopes: []string{""}}, nobody, []processtable.NodeID{"office", "s2"}},
-		"of all that there is":         {Question{Tree: &Page{}}, nobody, []processtable.NodeID{"office", "s2"}},
-		"home does not answer":         {Question{Scopes: []string{""}}, office, []processtable.NodeID{"office", "s1", "s2", "s3"}},
-		"of what has happened in them": {Question{History: true}, nobody, []processtable.NodeID{"office", "s1", "s2", "s3"}},
+		"of what goes on":              {Question{Scopes: []string{""}}, nobody, nil, []processtable.NodeID{"office", "s2"}},
+		"of all that there is":         {Question{Tree: &Page{}}, nobody, nil, []processtable.NodeID{"office", "s2"}},
+		"home does not answer":         {Question{Scopes: []string{""}}, office, nil, []processtable.NodeID{"office", "s1", "s2", "s3"}},
+		"of what has happened in them": {Question{History: true}, nobody, nil, []processtable.NodeID{"office", "s1", "s2", "s3"}},
+		"it was suspended":             {Question{Scopes: []string{""}}, nobody, make([]Suspending, 1), []processtable.NodeID{"office", "s1", "s2", "s3"}},
 	} {
 		g := NewGathered("office", message.InstanceID{1})
-		g.Asked = tc.q
+		g.Asked, report.Marks = tc.q, tc.marks
 		g.Add("office", report)
 		got := g.Nodes(tc.silent)
 		slices.Sort(got)

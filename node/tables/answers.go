@@ -57,6 +57,7 @@ type NodeReport struct {
 	Programs []string `json:"programs"`
 	Peers    []string `json:"peers"`
 	Broker   bool     `json:"broker,omitempty"` // it reaches sites that it does not list, as they do
+	Staff    bool     `json:"staff,omitempty"`  // it has people to whom work can be offered
 
 	// Children has, of the processes that were asked for, those of which no instance may be started
 	// there, each with what may be.
@@ -144,7 +145,7 @@ func (t *Tables) judgeDefiner(id processtable.ProcessID, q Question) string {
 
 // ReportSelf says what uploads at other sites need to know of this one.
 func (t *Tables) ReportSelf() NodeReport {
-	r := NodeReport{Programs: []string{}, Peers: []string{}, Broker: t.Site.ReachesAll()}
+	r := NodeReport{Programs: []string{}, Peers: []string{}, Broker: t.Site.ReachesAll(), Staff: t.Site.Staffed()}
 	for _, p := range t.Site.Programs() {
 		r.Programs = append(r.Programs, string(p))
 	}

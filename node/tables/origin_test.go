@@ -38,3 +38,24 @@ func TestR40UploadTellsOfWhatTheOriginsLack(t *testing.T) {
 		t.Errorf("D leads to %v, want A and B", got)
 	}
 }
+
+// N27: an upload tells of each site that would offer work and has nobody to whom.
+func TestUploadTellsOfWhatIsOfferedToNobody(t *testing.T) {
+	const sample = "process: sample\nversion: 1\nstarts: [A]\nactivities:\n" +
+		"  take: {node: A, staff: role(\"nurse\")}\n  look: {node: A, program: p}\n  check: {node: A, staff: \"!did(take)\"}\ncontrol: [take -> look, take -> check]\n"
+	for staffed, want := range map[bool][]string{
+		false: {"sample@1: A has no staff: give `staff: {file: FILE}` in its configuration, or nobody there can do take, check"},
+		true:  {},
+	} {
+		w := newWorld(t)
+		w.staffed = staffed
+		all, _ := tablesOf(t, sample)
+		got, err := w.Upload(context.Background(), api.UploadRequest{PlanOnly: true, Tables: all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.Warnings); diff != "" {
+			t.Errorf("staffed %t: %s", staffed, diff)
+		}
+	}
+}

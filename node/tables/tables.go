@@ -73,6 +73,7 @@ type Site interface {
 	TableLimit() int
 
 	Programs() []processtable.ProgramID // that are registered
+	Staffed() bool                      // there is somebody to whom work can be offered
 	Peers() []processtable.NodeID       // to which there are links, sorted
 	// LinkTo says how the link to a peer is; false: there is none.
 	LinkTo(peer processtable.NodeID) (link.Status, bool)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fmqm/api"
 	"fmqm/message"
@@ -11,8 +12,8 @@ import (
 	"fmqm/processtable"
 )
 
-// warn names programs that a node has not registered, processes that it would begin and has not, and
-// pairs of nodes that a connector joins, or work that is done elsewhere, or an event, and no link does.
+// warn names programs that a node has not registered, what it would offer to nobody, processes that it would begin and has
+// not, and pairs of nodes that a connector joins, or work that is done elsewhere, or an event, and no link does.
 func (u *upload) warn(ctx context.Context) {
 	here := u.here
 	var ask []processtable.NodeID
@@ -42,6 +43,10 @@ func (u *upload) warn(ctx context.Context) {
 		for _, program := range unregistered(t, report) {
 			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
 				"%s: program %s is not registered at %s: add it to `programs` there, or its activities go in error", t.Process, program, t.Node))
+		}
+		if manual := offered(t); len(manual) > 0 && !report.Staff {
+			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
+				"%s: %s has no staff: give `staff: {file: FILE}` in its configuration, or nobody there can do %s", t.Process, t.Node, strings.Join(manual, ", ")))
 		}
 		u.warnChildren(t, report)
 		for _, peer := range unlinked(t, report) {
@@ -95,6 +100,16 @@ func unregistered(t *processtable.Table, r NodeReport) []string {
 		}
 	}
 	return out
+}
+
+// offered names what people are to do at the table's node.
+func offered(t *processtable.Table) (manual []string) {
+	for _, a := range t.Activities {
+		if a.Kind == processtable.KindManual && !slices.Contains(manual, string(a.Name)) {
+			manual = append(manual, string(a.Name))
+		}
+	}
+	return manual
 }
 
 // unlinked gives the nodes that connectors of t lead to, or work that is done elsewhere goes to or comes from, or events

@@ -20,11 +20,13 @@ import (
 // world is the site A with a store and without a network: nobody whom it asks is heard.
 type world struct {
 	*Tables
-	t      *testing.T
-	up     map[processtable.ProcessID]behaviour.Process
-	links  map[processtable.NodeID]link.Status
-	limit  int
-	turned []processtable.ProcessID // current, as it was told
+	t     *testing.T
+	up    map[processtable.ProcessID]behaviour.Process
+	links map[processtable.NodeID]link.Status
+	limit int
+	// staffed: A has people to whom work can be offered.
+	staffed bool
+	turned  []processtable.ProcessID // current, as it was told
 	// meanwhile happens once, when the next transaction has been made ready: its error is what
 	// becomes of that.
 	meanwhile func() error
@@ -83,6 +85,7 @@ func (w *world) TableLimit() int                    { return w.limit }
 func (w *world) Programs() []processtable.ProgramID { return []processtable.ProgramID{"p"} }
 func (w *world) Peers() []processtable.NodeID       { return slices.Sorted(maps.Keys(w.links)) }
 func (w *world) ReachesAll() bool                   { return true }
+func (w *world) Staffed() bool                      { return w.staffed }
 
 func (w *world) LinkTo(peer processtable.NodeID) (link.Status, bool) {
 	s, linked := w.links[peer]

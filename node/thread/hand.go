@@ -6,6 +6,7 @@ import (
 	"fmqm/behaviour"
 	"fmqm/instancetable"
 	"fmqm/message"
+	"fmqm/queue/record"
 )
 
 // Operators' hands on one activity (N30).
@@ -47,15 +48,13 @@ func (m *Machine) retry(w *word, c *command, e *instancetable.Entry) {
 	m.carry(w, c, e, &effects, &retried)
 }
 
-const byHand = "its output was given by hand"
-
 // retried is the line of history about a retry.
 func (c *command) retried(after behaviour.Outcome) behaviour.Outcome {
 	o := behaviour.Outcome{What: behaviour.Retried, Clock: after.Clock, Iteration: after.Iteration, Run: after.Run, By: c.order.By(), Reason: c.order.Why}
 	given := ""
 	switch {
 	case len(c.order.Output) > 0:
-		given = byHand
+		given = record.GivenByHand
 	case len(c.order.Input) > 0:
 		given = "its input was given by hand"
 	}

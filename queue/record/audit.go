@@ -165,6 +165,9 @@ func Suspended(m *message.Mark) AuditRecord {
 	return r
 }
 
+// GivenByHand begins the reason of what a retry with an output has ended.
+const GivenByHand = "its output was given by hand"
+
 // Word is what a record says of an operator's word.
 type Word struct {
 	ID     message.WordID

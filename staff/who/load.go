@@ -39,15 +39,8 @@ func load(w *processtable.Who, scope condition.Scope, depth int) (*loaded, error
 	}
 	l := &loaded{Who: w}
 	if w.Of != nil {
-		want := container.Scalar(container.String)
-		switch {
-		case w.Is == processtable.WhoData:
-			want = container.Scalar(container.Bool)
-		case w.Each != processtable.EachNone:
-			want = container.NewList(want)
-		}
 		var err error
-		if l.expr, err = condition.LoadExpr(*w.Of, scope, want); err != nil {
+		if l.expr, err = condition.LoadExpr(*w.Of, scope, w.Wants()); err != nil {
 			return nil, err
 		}
 	}
