@@ -17,6 +17,7 @@
 //	POST /v1/instances/{id}/terminate    {}                -> {}
 //	POST /v1/instances/{id}/suspend      SuspendRequest    -> Word
 //	POST /v1/instances/{id}/resume       ResumeRequest     -> Word
+//	POST /v1/instances/{id}/erase        EraseRequest      -> EraseAnswer
 //	GET  /v1/nodes                                          -> NodesAnswer
 //	GET  /v1/definitions                                    -> DefinitionsAnswer
 //	GET  /v1/definitions/{process}       ?at=NODE           -> DefinitionAnswer

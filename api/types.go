@@ -86,6 +86,7 @@ type Status struct {
 	Next        string          `json:"next,omitempty"`   // there may be others after this one: StatusRequest.After of the next page
 	Unreachable []Unreachable   `json:"unreachable"`
 	Removed     []Removed       `json:"removed,omitempty"`
+	Erased      time.Time       `json:"erased,omitzero"`  // when data of it were first overwritten where it was started; history says which
 	Clocks      []NodeClock     `json:"clocks,omitempty"` // of the nodes that answered, where one is behind
 	// Suspends are those in force, of one that has not ended; Pending the nodes that have not heard of a suspend or
 	// a resume.
@@ -324,6 +325,7 @@ const (
 	EventPassed      Event = "passed"      // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 	EventSuspended   Event = "suspended"   // the instance, with activity source, or an activity; by an operator
 	EventResumed     Event = "resumed"     // a suspend was lifted, by an operator or since its time has come
+	EventErased      Event = "erased"      // data of the instance were overwritten at that node, by an operator; about says which
 )
 
 // HistoryEvent is one line of history, and what watch gives.

@@ -21,6 +21,7 @@ import (
 	"fmqm/node/admission"
 	"fmqm/node/answer"
 	"fmqm/node/command"
+	"fmqm/node/erase"
 	"fmqm/node/events"
 	"fmqm/node/execute"
 	"fmqm/node/logs"
@@ -160,6 +161,7 @@ type Node struct {
 	commands  *command.Commands
 	rebuilds  *rebuild.Rebuilds
 	retain    *retention.Retention
+	eraser    *erase.Eraser
 	schedules *schedules.Schedules
 	postbox   *events.Events
 	desk      *work.Desk
@@ -209,6 +211,7 @@ func Open(o Options) (*Node, error) {
 	n.retain = retention.New(retention.Options{
 		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Log: n.log, Policy: o.Limits.Audit,
 	})
+	n.eraser = erase.New(erase.Options{Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Log: n.log})
 	n.tables = tables.New(tables.Options{
 		Self: n.name, Site: site{n}, Queue: n.queue, Scheduler: n.sched, Behaviours: o.Behaviours, Definers: o.Definers, Reads: o.Formats.Table.Max,
 	})
@@ -276,6 +279,11 @@ func (n *Node) Launch() {
 	})
 	n.tasks.Go(func() {
 		if err := n.retain.RunLoops(n.running); err != nil {
+			n.fatal(err)
+		}
+	})
+	n.tasks.Go(func() {
+		if err := n.eraser.Run(n.running); err != nil {
 			n.fatal(err)
 		}
 	})

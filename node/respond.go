@@ -7,6 +7,7 @@ import (
 	"fmqm/link"
 	"fmqm/node/answer"
 	"fmqm/node/command"
+	"fmqm/node/erase"
 	"fmqm/node/question"
 	"fmqm/node/rebuild"
 	"fmqm/node/report"
@@ -66,6 +67,14 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 		return question.Answer(body, func(q command.SuspendQuestion) (command.SuspendReport, error) {
 			w, err := n.commands.SuspendFor(ctx, peer, q)
 			return command.SuspendReport{Word: w, Error: asAPI(err)}, nil
+		})
+	case erase.AskErase:
+		return question.Answer(body, func(q erase.Question) (erase.Report, error) {
+			r, err := n.eraser.For(ctx, peer, q)
+			if err != nil {
+				return erase.Report{Error: asAPI(err)}, nil
+			}
+			return r, nil
 		})
 	case command.AskTerminate:
 		return question.Answer(body, func(q command.TerminateQuestion) (command.TerminateReport, error) {

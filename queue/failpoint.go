@@ -59,6 +59,11 @@ func (w *work) kinds() []string {
 	if len(w.Tx.Retire) > 0 {
 		kinds = append(kinds, "retire")
 	}
+	if len(w.Tx.Rewrite) > 0 {
+		kinds = append(kinds, "overwrite")
+	} else if w.Tx.Erasing != nil {
+		kinds = append(kinds, kindOfErasing(w.Tx.Erasing))
+	}
 	if w.Move != nil {
 		kinds = append(kinds, "move")
 	}
@@ -72,6 +77,17 @@ func (w *work) kinds() []string {
 		kinds = append(kinds, "begin")
 	}
 	return kinds
+}
+
+// kindOfErasing says whether an erasing is noted, all is overwritten, or it is done.
+func kindOfErasing(e *record.Erasing) string {
+	switch {
+	case e.Gone:
+		return "scrubbed"
+	case e.Over:
+		return "erased"
+	}
+	return "erase"
 }
 
 func kindsOfTx(tx *record.Tx) (kinds []string) {
@@ -289,6 +305,7 @@ func kindsOf(e record.Event) []string {
 		return []string{"complete"}
 	case record.EventWithdrawn:
 		return []string{"withdraw"}
+	case record.EventErased: // how far it is says so
 	case record.EventSuspended, record.EventResumed: // their marks say so
 	case record.EventBegun: // its message says so
 	case record.EventCancelling: // of a block of hundreds: its parts are as a cancel

@@ -47,6 +47,37 @@ func (m *Manager) Reclaim(ctx context.Context) (bool, error) {
 	}
 }
 
+// scrubRounds is how often Scrub compacts at most: the first may find too little for the engine to begin.
+const scrubRounds = 4
+
+// Scrub is Reclaim for data that are to be gone: it writes as much as it takes until the engine meets all that was replaced or
+// removed before. done: nothing of that is in the store's files any more. Where the engine keeps none, it is.
+func (m *Manager) Scrub(ctx context.Context) (done bool, err error) {
+	s, ok := m.raw.(store.Scrubber)
+	if !ok {
+		return true, nil
+	}
+	for round := 0; round < scrubRounds && !done && err == nil; round++ {
+		var size int64
+		if size, err = s.Unmet(); err != nil {
+			break
+		}
+		if err := m.fill(ctx, size); err != nil {
+			return false, err
+		}
+		done, err = s.Scrub(ctx)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case errors.Is(err, store.ErrNoSpace):
+		return false, ErrNoRoom
+	case err != nil:
+		return false, fmt.Errorf("scrub: %w", err)
+	}
+	return done, nil
+}
+
 // fill commits so many bytes of padding, or fewer where ctx ends, and leaves nothing of it.
 func (m *Manager) fill(ctx context.Context, size int64) error {
 	padded := int64(0)

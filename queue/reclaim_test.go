@@ -94,3 +94,52 @@ func keysOf(t *testing.T, e store.Engine) (n int) {
 	}
 	return n
 }
+
+// scrubbed is an engine that meets all with the so-manieth call.
+type scrubbed struct {
+	backlog
+	calls, needs int
+}
+
+func (e *scrubbed) Unmet() (int64, error) { return backlogSize, e.full }
+
+func (e *scrubbed) Scrub(context.Context) (bool, error) {
+	e.calls++
+	return e.calls >= e.needs, e.failed
+}
+
+// A scrub goes on until the engine has met all, and says so where it has not; an engine that keeps no files is done.
+func TestScrub(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		needs, calls int
+		full, failed error
+		done         bool
+		want         error
+	}{
+		{"at once", 1, 1, nil, nil, true, nil},
+		{"with the third", 3, 3, nil, nil, true, nil},
+		{"never", 100, 4, nil, nil, false, nil},
+		{"without room for what is committed first", 1, 0, store.ErrNoSpace, nil, false, queue.ErrNoRoom},
+		{"without room for new files", 100, 1, nil, fmt.Errorf("compact: %w", store.ErrNoSpace), false, queue.ErrNoRoom},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bare, err := badger.Open(badger.Options{InMemory: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := &scrubbed{backlog: backlog{Engine: bare, full: tc.full, failed: tc.failed}, needs: tc.needs}
+			m, err := queue.Open(e, queue.Options{Node: "A"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := m.Scrub(t.Context())
+			if done != tc.done || !errors.Is(err, tc.want) || e.calls != tc.calls || e.written < int64(tc.calls)*backlogSize {
+				t.Errorf("done %t, %v, with %d calls and %d bytes; want %t, %v, %d", done, err, e.calls, e.written, tc.done, tc.want, tc.calls)
+			}
+			if err := m.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

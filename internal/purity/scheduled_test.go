@@ -12,7 +12,7 @@ import (
 // scheduled are the rooms whose code runs at a site: in a daemon on goroutines, in a
 // simulation on an event heap. It starts tasks, waits, takes the time and makes contexts
 // through its task.Scheduler only.
-var scheduled = []string{"link", "node", "node/admission", "node/answer", "node/command", "node/execute", "node/logs", "node/question", "node/rebuild", "node/report", "node/retention", "node/tables", "queue", "queue/audit", "queue/backup", "queue/browse", "queue/format", "queue/inspect", "queue/lane", "queue/mailbox", "queue/read", "queue/timer"}
+var scheduled = []string{"link", "node", "node/admission", "node/answer", "node/command", "node/erase", "node/execute", "node/logs", "node/question", "node/rebuild", "node/report", "node/retention", "node/tables", "queue", "queue/audit", "queue/backup", "queue/browse", "queue/format", "queue/inspect", "queue/lane", "queue/mailbox", "queue/read", "queue/timer"}
 
 // unschedulable are functions and types, by package, that wait, wake, tell the time or
 // throw dice past a Scheduler. Those of a package without a list are all so.

@@ -122,6 +122,16 @@ type Compactor interface {
 	Buffered() (int64, error)
 }
 
+// Scrubber is a Compactor that also takes what it leaves to itself where little is stored, and can tell whether it has met all.
+type Scrubber interface {
+	Compactor
+	// Unmet is Buffered of a Scrub that is to meet all that is committed by now: how many bytes have to be committed first.
+	Unmet() (int64, error)
+	// Scrub is Compact. done: of what was replaced or removed before it was called, as far as that lay in tables
+	// then, nothing is in the files any more; else it is to be called again, after Unmet.
+	Scrub(ctx context.Context) (done bool, err error)
+}
+
 // ScanOptions says what to scan. KeysOnly spares reading values: visit gets nil.
 type ScanOptions struct {
 	Prefix   []byte

@@ -32,7 +32,7 @@ func (r Report) Believed(node processtable.NodeID, table *processtable.Table) (R
 	atOrigin := r.Origin == name
 	if !atOrigin {
 		r.State, r.Key, r.Output, r.Notices, r.Parent, r.StartedBy = "", "", nil, nil, nil, ""
-		r.Started, r.Ended = time.Time{}, time.Time{}
+		r.Started, r.Ended, r.Erased = time.Time{}, time.Time{}, time.Time{}
 	}
 	places := placesOf(r.Roster)
 	hosts := func(scope, activity string) bool {
@@ -44,7 +44,7 @@ func (r Report) Believed(node processtable.NodeID, table *processtable.Table) (R
 	r.Activities = slices.DeleteFunc(r.Activities, func(a api.Activity) bool { return !hosts(a.Scope, a.Activity) })
 	r.Waits = slices.DeleteFunc(r.Waits, func(w Waiting) bool { return !hosts(w.Scope, w.Activity) })
 	r.Events = slices.DeleteFunc(r.Events, func(e api.HistoryEvent) bool {
-		elsewhere := e.Event == api.EventPassed || e.Event == api.EventAsked || e.Event == api.EventAnswered || // who passes an activity around (N6), or is asked, is not its host
+		elsewhere := e.Event == api.EventPassed || e.Event == api.EventAsked || e.Event == api.EventAnswered || e.Event == api.EventErased || // who passes an activity around (N6), is asked, or erases, is not its host
 			atOrigin && (e.Event == api.EventSuspended || e.Event == api.EventResumed) // of one activity, too, the origin decides (N29)
 		_, there := places.host(message.Scope(e.Scope), e.Activity)
 		return !hosts(e.Scope, e.Activity) && !(elsewhere && (there || e.Scope == "" && added(e.Activity)))

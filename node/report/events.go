@@ -76,7 +76,7 @@ func rank(e api.Event) int {
 		return 3
 	case api.EventTerminated, api.EventSkipped, api.EventStopped, api.EventCancelled:
 		return 4
-	case api.EventEnded:
+	case api.EventEnded, api.EventErased:
 	}
 	return 5
 }
@@ -150,6 +150,7 @@ var Events = map[record.Event]api.Event{
 	record.EventForced:     api.EventForced,
 	record.EventSuspended:  api.EventSuspended,
 	record.EventResumed:    api.EventResumed,
+	record.EventErased:     api.EventErased,
 
 	record.EventOffered:     api.EventOffered,
 	record.EventClaimed:     api.EventClaimed,
@@ -222,6 +223,10 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		}
 	case record.EventDecided, record.EventRaced:
 		e.About = joined(r.Counted)
+	case record.EventErased:
+		if e.About = "all data"; r.Erased != nil && !r.Erased.Members.All {
+			e.About = strings.Join(r.Erased.Members.Paths, ", ")
+		}
 	}
 	return e, true
 }

@@ -217,6 +217,9 @@ func (f *Facts) instance(r *Report, ended ends) {
 	start, ok := ended[string(processtable.Source)]
 	if ok {
 		r.State, r.Key, r.Started, r.Parent, r.StartedBy = api.InstanceRunning, start.Reason, start.Time, ParentOf(&start), start.By
+		if start.Erased != nil {
+			r.Erased = start.Erased.Time
+		}
 	}
 	end, over := ended[string(processtable.Sink)]
 	if !ok || !over {

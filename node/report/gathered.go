@@ -113,11 +113,12 @@ func (g *Gathered) atOrigin() (r Report) {
 	return r
 }
 
-// misattributed is an event of the instance itself, or a suspend in it, that another node than its origin tells.
+// misattributed is an event of the instance itself, or a suspend in it, that another node than its origin tells. What each
+// node has erased it tells for itself.
 func (g *Gathered) misattributed(node string, e *api.HistoryEvent) bool {
 	ofInstance := e.Scope == "" && (e.Activity == string(processtable.Source) || e.Activity == string(processtable.Sink)) ||
 		e.Event == api.EventSuspended || e.Event == api.EventResumed
-	return ofInstance && (node != g.Origin || g.Contested != "")
+	return ofInstance && e.Event != api.EventErased && (node != g.Origin || g.Contested != "")
 }
 
 // removed names the nodes whose records of the instance are gone.
@@ -167,7 +168,7 @@ func (r *reading) status() api.Status {
 		return s
 	}
 	s.State, s.Key, s.Started, s.Ended, s.Output = origin.State, origin.Key, origin.Started, origin.Ended, origin.Output
-	s.Parent, s.StartedBy = origin.Parent, origin.StartedBy
+	s.Parent, s.StartedBy, s.Erased = origin.Parent, origin.StartedBy, origin.Erased
 	if s.State == api.InstanceRunning {
 		r.addSuspends(&s)
 	}

@@ -52,6 +52,7 @@ type Report struct {
 	Notices    []string           `json:"notices,omitempty"` // of the origin: activities that told of an error, as by api.InScope
 	Events     []api.HistoryEvent `json:"events,omitempty"`
 	Mark       Mark               `json:"mark,omitzero"`    // of the history, also of what was not asked for; the zero one: of an older node
+	Erased     time.Time          `json:"erased,omitzero"`  // of the origin: when data of the instance were first overwritten there
 	Removed    time.Time          `json:"removed,omitzero"` // when retention removed what was recorded there
 	More       bool               `json:"more,omitempty"`   // it was too large for an answer over a link: something was left out
 	Disk       string             `json:"disk,omitempty"`   // why the node takes on nothing, where room on its disk is low

@@ -66,8 +66,9 @@ func (p Policy) none() bool { return p == Policy{} }
 // which something is left; the next round removes the rest. There is no other state.
 type Retention struct {
 	options Options
-	Bounds  Bounds     // tests have smaller ones
-	wake    *task.Bell // the policy was changed
+	Bounds  Bounds       // tests have smaller ones
+	wake    *task.Bell   // the policy was changed
+	turn    *task.Places // one: who has it changes audit records that are there
 	loops   loops
 
 	policy  atomic.Pointer[Policy]
@@ -139,7 +140,7 @@ const (
 // New makes a Retention. It does nothing until Run.
 func New(o Options) *Retention {
 	r := &Retention{
-		options: o, wake: o.Scheduler.Bell(),
+		options: o, wake: o.Scheduler.Bell(), turn: task.NewPlaces(o.Scheduler, 1),
 		Bounds: Bounds{Page: 256, Candidates: 1 << 16, Records: 256, Reclaim: 64 << 20},
 	}
 	r.policy.Store(&o.Policy)
@@ -366,16 +367,21 @@ func allEnded(t *processtable.Table, self processtable.NodeID, s *audit.Size) bo
 	return true
 }
 
+// Hold keeps it from removing audit records until release is called: for who reads some and writes them anew.
+func (r *Retention) Hold(ctx context.Context) (release func(), err error) {
+	if err := r.turn.Acquire(ctx); err != nil {
+		return nil, err
+	}
+	return r.turn.Release, nil
+}
+
 // forget removes what the audit queue has of an instance, in as many transactions as it
 // takes, one at a time.
 func (r *Retention) forget(ctx context.Context, i message.InstanceID, stopped bool) error {
 	for ctx.Err() == nil {
 		began := r.options.Scheduler.Now()
-		tx, more, err := r.options.Queue.Forget(audit.Forget{Instance: i, Stopped: stopped, Time: began, Limit: r.Bounds.Records})
+		more, err := r.forgetSome(ctx, audit.Forget{Instance: i, Stopped: stopped, Time: began, Limit: r.Bounds.Records})
 		if err != nil {
-			return err
-		}
-		if err := r.options.Site.Commit(ctx, tx); err != nil {
 			return err
 		}
 		r.yield(ctx, began)
@@ -384,4 +390,18 @@ func (r *Retention) forget(ctx context.Context, i message.InstanceID, stopped bo
 		}
 	}
 	return ctx.Err()
+}
+
+// forgetSome is one transaction of forget.
+func (r *Retention) forgetSome(ctx context.Context, f audit.Forget) (more bool, err error) {
+	release, err := r.Hold(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	tx, more, err := r.options.Queue.Forget(f)
+	if err != nil {
+		return false, err
+	}
+	return more, r.options.Site.Commit(ctx, tx)
 }

@@ -115,8 +115,11 @@ func (m *Machine) sameStart(o behaviour.Start, known record.AuditRecord) (Code, 
 		return Refused, fmt.Sprintf("start %s: encode the input: %v", m.id(), err)
 	}
 	same := bytes.Equal(known.Output, input)
-	if known.Removed != nil { // retention left its sum
+	switch {
+	case known.Removed != nil: // retention left its sum
 		same = known.Removed.Start.Input == record.SumInput(input)
+	case known.Erased != nil: // the input was overwritten
+		same = known.InputSum() == record.SumInput(input)
 	}
 	other := fmt.Sprintf("start %s as %s: another instance has this identifier", m.id(), o.Instance)
 	switch {

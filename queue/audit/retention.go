@@ -187,7 +187,7 @@ func (s *Size) add(key, value []byte) error {
 		s.Origin = ""
 	}
 	s.Bytes += int64(len(key) + len(value) + ref.Size)
-	if a.Time.After(s.Last) {
+	if a.Time.After(s.Last) && a.Event != record.EventErased { // what is overwritten is kept no longer for that
 		s.Last = a.Time
 	}
 	switch which, ends := record.EndOf(&a); {
@@ -276,7 +276,7 @@ func (q *Queue) startOf(i message.InstanceID) (*record.RemovedStart, error) {
 		return nil, fmt.Errorf("forget instance %s: it has not ended", i)
 	}
 	return &record.RemovedStart{
-		Definition: started.Definition, Input: record.SumInput(started.Output), Key: started.Reason,
+		Definition: started.Definition, Input: started.InputSum(), Key: started.Reason,
 		Started: started.Time, Ended: ended.Time,
 	}, nil
 }

@@ -20,6 +20,19 @@ func (b *builder) audit(i int) {
 	case record.ClassInstance:
 		b.bound(i)
 	}
+	op := b.auditRecord(key, a)
+	b.linkSent(i)
+	b.Audits = append(b.Audits, commit.Audit{Op: op, History: history, Sent: len(a.Sent)})
+	if a.Event == record.EventStarted {
+		start := len(b.buf)
+		b.buf = record.AppendStartKey(b.buf, a.Time, a.Instance)
+		b.empty(b.cut(start))
+	}
+}
+
+// auditRecord adds the put of an audit record, without the numbers that its messages get in links. Its output is apart
+// where it is large.
+func (b *builder) auditRecord(key []byte, a *record.AuditRecord) (op int) {
 	start := len(b.buf)
 	b.buf = record.Begin(b.buf)
 	staged := -1
@@ -34,16 +47,23 @@ func (b *builder) audit(i int) {
 		b.buf = binary.BigEndian.AppendUint64(b.buf, a.Sent[i].Number) // of what was put here, from the committer
 	}
 	b.buf = record.End(b.buf)
-	op := b.op(key, b.cut(start))
+	op = b.op(key, b.cut(start))
 	if staged >= 0 { // named for ever: nothing is kept that open would have to read
 		b.Staged[staged].Op = b.op(record.AppendStagedKey(nil, b.Staged[staged].Ref.ID), nil)
 	}
-	b.linkSent(i)
-	b.Audits = append(b.Audits, commit.Audit{Op: op, History: history, Sent: len(a.Sent)})
-	if a.Event == record.EventStarted {
-		start := len(b.buf)
-		b.buf = record.AppendStartKey(b.buf, a.Time, a.Instance)
-		b.empty(b.cut(start))
+	return op
+}
+
+// rewrite puts an audit record in the place of another, and removes what that has staged: who reads it meanwhile
+// finds that gone, and reads again.
+func (b *builder) rewrite(r *record.Rewrite) {
+	if err := record.ValidateAudit(&r.Record); err != nil {
+		b.fail(err)
+		return
+	}
+	record.Seal(r.Key, b.Ops[b.auditRecord(r.Key, &r.Record)].Value)
+	for i := range r.Before.Count {
+		b.op(record.AppendChunkKey(nil, r.Before.ID, i), nil)
 	}
 }
 

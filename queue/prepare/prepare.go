@@ -162,6 +162,10 @@ func (p *Preparer) build(c *Changes, tx *record.Tx, inline int) {
 	b.rebuild(tx.Rebuild)
 	b.schedule(tx.Schedule)
 	c.Ops = append(c.Ops, tx.Forget...)
+	for i := range tx.Rewrite {
+		b.rewrite(&tx.Rewrite[i])
+	}
+	b.erasing(tx.Erasing)
 	b.dropReplaced()
 	if c.Err == nil {
 		c.Size = p.Size(&change.Batch{Ops: c.Ops})
@@ -280,6 +284,18 @@ func (b *builder) rebuild(r *record.Rebuild) {
 	}
 	key, value := record.RebuildRecord(r)
 	b.op(key, value)
+}
+
+// erasing adds the record of how far the erasing of an instance has come with the transaction.
+func (b *builder) erasing(e *record.Erasing) {
+	if e == nil {
+		return
+	}
+	if err := e.Members.Check(); err != nil {
+		b.fail(fmt.Errorf("erase instance %s: %w", e.Instance, err))
+		return
+	}
+	b.op(record.ErasingRecord(e))
 }
 
 // schedule adds the record of how far the schedules of a process have come with the transaction.

@@ -50,6 +50,8 @@ const (
 	EventForced    Event = 43 // an operator has finished an activity by hand (N30): its end follows
 	EventSuspended Event = 44 // an operator has suspended an activity with all inside of it, or, of source, the instance (N29)
 	EventResumed   Event = 45 // a suspend of such was lifted, by an operator or since its time has come
+
+	EventErased Event = 50 // data of the instance were overwritten in this node's records: Erased says which; activity is source
 )
 
 // MaxEvent is the highest number that there can be of an event.
@@ -62,6 +64,7 @@ var ranges = [...][2]Event{
 	{EventSent, EventPutBack},
 	{EventOffered, EventWithdrawn},
 	{EventForced, EventResumed},
+	{EventErased, EventErased},
 }
 
 // Valid says whether it is one that this program knows.
@@ -105,8 +108,8 @@ type AuditRecord struct {
 	Run        int // grows with an operator's restart
 	RC         int64
 	Started    time.Time // zero if it did not run
-	Reason     string    // of EventFailed, EventInError, EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, EventForced, and of EventSkipped by an operator; of EventStarted the key
-	By         string    `json:",omitempty"` // who, as "alice at B": of EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, EventForced, of EventSkipped by an operator, and of EventTerminated with an output given by hand
+	Reason     string    // of EventFailed, EventInError, EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, EventForced, EventErased, and of EventSkipped by an operator; of EventStarted the key
+	By         string    `json:",omitempty"` // who, as "alice at B": of EventStopped, EventRetried, EventDropped, EventAsked, EventAnswered, EventForced, EventErased, of EventSkipped by an operator, and of EventTerminated with an output given by hand
 	Consumed   []Consumed
 	Output     []byte // CBOR container; nil if none
 	Sent       []Sent
@@ -130,6 +133,8 @@ type AuditRecord struct {
 	Stderr  string                    `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
 	// People are, of what somebody did, whom that one stood in for, and to whom the item went: By names him.
 	People *message.People `json:",omitempty"`
+	// Erased is not nil where data were taken out of the record, and of EventErased.
+	Erased *Erased `json:",omitempty"`
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
 	Removed *Removed `json:",omitempty"`
@@ -140,7 +145,7 @@ type AuditRecord struct {
 // whatever has come of an instance there are other records.
 func (a *AuditRecord) Hearsay() bool {
 	switch a.Event {
-	case EventAsked, EventAnswered, EventRetried, EventDropped, EventForced:
+	case EventAsked, EventAnswered, EventRetried, EventDropped, EventForced, EventErased:
 		return true
 	default:
 		return false

@@ -121,6 +121,10 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.Key(33)
 		w.B = message.AppendPeople(w.B, a.People)
 	}
+	if a.Erased != nil {
+		w.Key(50)
+		w.B = appendErased(w.B, a.Erased)
+	}
 	return w.B
 }
 
@@ -237,6 +241,8 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 	case 33:
 		people := message.ReadPeople(f.Reader)
 		a.People = &people
+	case 50:
+		a.Erased = readErased(f.Reader)
 	case 26:
 		for range f.Items(maxMentions) {
 			a.Counted = append(a.Counted, processtable.ActivityID(f.Text(name)))
@@ -368,7 +374,7 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 	case EventTerminated, EventSkipped, EventCancelled, EventThinned:
 		return 0, true
 	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned,
-		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventForced, EventSuspended, EventResumed,
+		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventForced, EventSuspended, EventResumed, EventErased,
 		EventOffered, EventClaimed, EventReleased, EventTransferred, EventSaved, EventCompleted, EventWithdrawn:
 		return 0, false
 	}

@@ -33,6 +33,8 @@ type Tx struct {
 	Rebuild  *Rebuild    // how far the rebuilding of a peer has come with this transaction
 	Schedule *Schedule   // how far the schedules of a process have come with this transaction
 	Forget   []change.Op // audit records that go, and what stays in their place
+	Rewrite  []Rewrite   // audit records that take the place of others
+	Erasing  *Erasing    // how far the erasing of an instance has come with this transaction
 	// Done is called once, from the committer's goroutine, and must not block. The
 	// error is nil if the transaction is on disk. With queue.ErrStopped it may have happened,
 	// whole: the store says so when it is opened. With any other error nothing of it has.

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -23,6 +24,7 @@ type scenario struct {
 	process  string
 	children []string // the processes of which its activities begin instances
 	input    string
+	given    string            // what it is started with, where data of that are erased in the end; empty: input
 	staff    map[string]string // who works at a site, by its name; none: nobody does
 	play     func(*world, context.Context)
 	expected string         // the process that the interpreter runs; else the same
@@ -124,7 +126,7 @@ func (w *world) startAll(ctx context.Context) {
 	w.Helper()
 	for _, id := range w.ids {
 		until(ctx, w.T, "start", func() error {
-			_, err := w.a.Client.Start(ctx, api.StartRequest{Instance: id, Process: w.def.Name, Input: json.RawMessage(w.row.scenario.input)})
+			_, err := w.a.Client.Start(ctx, api.StartRequest{Instance: id, Process: w.def.Name, Input: json.RawMessage(cmp.Or(w.row.scenario.given, w.row.scenario.input))})
 			return err
 		}, api.CodeFailed)
 	}

@@ -368,6 +368,26 @@ var transactions = []transaction{
 		kept: "Nothing of the version begins there. Sites that are not known to have heard it are told after the start. A repeat changes nothing.",
 	},
 	{
+		kind: "erase", what: "A site notes that data of an instance that has ended are to be overwritten: its administrator wants it, or the site where it was started.", victims: "AB", scenario: erased,
+		lost: "Nothing is overwritten. Who has asked has no answer, or is told that the site has not answered, and repeats the command.",
+		kept: "The site goes on with it by itself. A repeat joins what has begun.",
+	},
+	{
+		kind: "overwrite", what: "Records of the instance are rewritten, with how many have been.", victims: "AB", scenario: erased,
+		lost: "The records are as they were, and the note is in the store: all records are looked at again.",
+		kept: "What is overwritten is not touched again, and the others follow.",
+	},
+	{
+		kind: "erased", what: "All records are overwritten: that is noted, with a line of history.", victims: "AB", scenario: erased,
+		lost: "All records are looked at again; none changes, and the line is written then.",
+		kept: "The files of the store are written anew, so that nothing is in them of what was overwritten.",
+	},
+	{
+		kind: "scrubbed", what: "The files of the store are written anew, and the note goes.", victims: "AB", scenario: erased,
+		lost: "The files are written anew once more.",
+		kept: "All is done. A repeat of the command looks at all records, and changes nothing.",
+	},
+	{
 		kind: "rebuild", what: "An operator orders a rebuild: a peer that lost its store is sent again what it lost (S4).", victims: "A", scenario: lost,
 		lost: "The link is stopped as before. The operator has no answer and repeats the command.",
 		kept: "The order is in the store, and the node goes on with it by itself. A repeated command joins the rebuild that has begun.",

@@ -78,6 +78,9 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 	if !st.Ended.IsZero() {
 		lines = append(lines, [2]string{"ended", common.Time(st.Ended)})
 	}
+	if !st.Erased.IsZero() {
+		lines = append(lines, [2]string{"erased", common.Time(st.Erased) + ": fmqm history says what, and by whom"})
+	}
 	if st.Reason != "" {
 		lines = append(lines, [2]string{"reason", common.OneLine(st.Reason)})
 	}

@@ -63,20 +63,78 @@ func (e *Engine) Buffered() (int64, error) {
 // tables beside the old ones above the second mark, it goes no further (ErrNoSpace); it does nothing while all that there is lies
 // in at most five tables of the uppermost level, which is flat to Badger.
 func (e *Engine) Compact(ctx context.Context) error {
+	_, err := e.compact(ctx, false)
+	return err
+}
+
+// Scrub implements store.Scrubber.
+func (e *Engine) Scrub(ctx context.Context) (done bool, err error) { return e.compact(ctx, true) }
+
+// Unmet implements store.Scrubber. The uppermost level is taken once it has a table more than it may have.
+func (e *Engine) Unmet() (int64, error) {
 	if e.side == nil {
-		return nil
+		return 0, nil
+	}
+	lower, size := 0, int64(memTableSize)
+	levels := e.db.Levels()
+	for _, l := range levels[1:] {
+		lower += l.NumTables
+	}
+	if lower == 0 {
+		size *= int64(max(1, e.db.Opts().NumLevelZeroTables+1-levels[0].NumTables))
+	}
+	if !e.fits(size) {
+		return 0, store.ErrNoSpace
+	}
+	return size, nil
+}
+
+// met says whether nothing lies above other tables that was in a table by now: newest is the newest of these.
+// Then each key has one version there, and none that was removed.
+func (e *Engine) met(newest uint64) bool {
+	level := 0
+	for _, t := range e.db.Tables() {
+		switch {
+		case t.Level == 0 && t.ID > newest: // it came since
+		case t.Level == 0, level > 0 && t.Level != level:
+			return false
+		default:
+			level = t.Level
+		}
+	}
+	return true
+}
+
+// compact takes what is in tables to one level. all: it waits for reads of what was there before, and says whether it has
+// met everything.
+func (e *Engine) compact(ctx context.Context, all bool) (done bool, err error) {
+	if e.side == nil {
+		return true, nil
 	}
 	if err := e.enter(); err != nil {
-		return fmt.Errorf("compact: %w", err)
+		return false, fmt.Errorf("compact: %w", err)
 	}
 	defer e.leave()
 	f := &flattening{engine: e, ctx: ctx, left: 10 + compactSteps*len(e.db.Tables()), ended: make(chan struct{})}
 	if !f.awaitFlush() {
-		return ctx.Err()
+		return false, ctx.Err()
+	}
+	logs, _, _, err := logFiles(e.db.Opts().Dir)
+	whole := all && err == nil && len(logs) <= 1 && f.awaitReads()
+	newest := uint64(0)
+	for _, t := range e.db.Tables() {
+		newest = max(newest, t.ID)
 	}
 	if !e.flattening.CompareAndSwap(nil, f) {
-		return nil // another one is under way
+		return false, nil // another one is under way
 	}
+	err = f.flatten(ctx)
+	return err == nil && whole && e.met(newest), err
+}
+
+// flatten runs until it is done, or is left.
+func (f *flattening) flatten(ctx context.Context) error {
+	e := f.engine
 	done := make(chan error, 1)
 	go func() {
 		defer close(f.ended)
@@ -151,6 +209,15 @@ func (f *flattening) awaitFlush() bool {
 		return err != nil || len(logs) <= 1
 	})
 	return !f.over()
+}
+
+// awaitReads waits until nobody reads what was there before, so that it need not be kept.
+func (f *flattening) awaitReads() bool {
+	last := f.engine.last.Load()
+	unread := func() bool { return f.engine.oldestRead() >= last }
+	f.rest(f.engine.readPause, unread)
+	f.engine.db.SetDiscardTs(f.engine.oldestRead()) // the last commit may have been told of a read that has ended since
+	return unread()
 }
 
 // over says whether it has to end.

@@ -82,6 +82,7 @@ type Engine struct {
 
 	flattening   atomic.Pointer[flattening]
 	compactPause time.Duration             // see compactPause
+	readPause    time.Duration             // how long a scrub waits for reads of what was there before
 	flattened    func()                    // for tests: called behind a step of it
 	opened       atomic.Pointer[badger.DB] // db, for Badger's own goroutines
 	released     chan struct{}             // never closed: where a compaction that must not go on waits
@@ -99,7 +100,7 @@ type Engine struct {
 func Open(o Options) (*Engine, error) {
 	e := &Engine{
 		reads: map[uint64]int{}, broken: make(chan struct{}), released: make(chan struct{}),
-		failures: make(chan error, 1), closing: make(chan struct{}), compactPause: compactPause,
+		failures: make(chan error, 1), closing: make(chan struct{}), compactPause: compactPause, readPause: compactFlush,
 	}
 	e.idle.L = &e.mu
 	if o.InMemory {
