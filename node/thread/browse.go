@@ -94,6 +94,7 @@ func (m *Machine) browsed(e Browsed) {
 		return
 	}
 	b.on = false
+	clear(m.places.browsed)
 	m.census.complete = true
 	m.table.Scanned()
 }

@@ -128,7 +128,7 @@ func (m *Machine) Step(now time.Time, e Event) []Effect {
 	case Committed:
 		m.committed(e)
 	case Granted:
-		m.granted(e.Token)
+		m.granted(e.Token, e.Program)
 	case HeldBack:
 		m.heldBack(e.Token)
 	case Ended:

@@ -121,6 +121,7 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.Key(33)
 		w.B = message.AppendPeople(w.B, a.People)
 	}
+	w.Uint(36, uint64(a.Rank))
 	return w.B
 }
 
@@ -237,6 +238,8 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 	case 33:
 		people := message.ReadPeople(f.Reader)
 		a.People = &people
+	case 36:
+		a.Rank = message.Rank(f.Uint(uint64(message.MaxRank)))
 	case 26:
 		for range f.Items(maxMentions) {
 			a.Counted = append(a.Counted, processtable.ActivityID(f.Text(name)))
@@ -368,7 +371,7 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 	case EventTerminated, EventSkipped, EventCancelled, EventThinned:
 		return 0, true
 	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned,
-		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventForced, EventSuspended, EventResumed,
+		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventForced, EventSuspended, EventResumed, EventExpedited,
 		EventOffered, EventClaimed, EventReleased, EventTransferred, EventSaved, EventCompleted, EventWithdrawn:
 		return 0, false
 	}
