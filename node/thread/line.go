@@ -16,17 +16,17 @@ type turn int64
 // Step is how long one waits to rise by one step of priority.
 const Step = 10 * time.Minute
 
-func turnOf(since time.Time, rank message.Rank) turn {
-	return turn(since.UnixNano() - int64(rank.Priority(processtable.DefaultPriority))*int64(Step))
-}
-
 // readyEntry is an entry in a line, and how large it was when it came there.
 type readyEntry struct {
 	*instancetable.Entry
 	bytes int
 	to    []processtable.NodeID // into whose queues it will send
 	rank  message.Rank
-	turn  turn
+	since time.Time
+}
+
+func (e *readyEntry) turn() turn {
+	return turn(e.since.UnixNano() - int64(e.rank.Priority(processtable.DefaultPriority))*int64(Step))
 }
 
 // line is what waits for a place of one program: for each priority in the order in which it came, which is that of turns unless
@@ -45,7 +45,7 @@ func (l *line) add(e readyEntry) {
 func (l *line) first() *readyEntry {
 	var first *readyEntry
 	for rank := len(l.of) - 1; rank >= 0; rank-- {
-		if of := l.of[rank]; len(of) > 0 && (first == nil || of[0].turn < first.turn) {
+		if of := l.of[rank]; len(of) > 0 && (first == nil || of[0].turn() < first.turn()) {
 			first = &of[0]
 		}
 	}
@@ -56,7 +56,7 @@ func (l *line) first() *readyEntry {
 func (l *line) last() readyEntry {
 	var last *readyEntry
 	for rank := range l.of {
-		if of := l.of[rank]; len(of) > 0 && (last == nil || of[len(of)-1].turn > last.turn) {
+		if of := l.of[rank]; len(of) > 0 && (last == nil || of[len(of)-1].turn() > last.turn()) {
 			last = &of[len(of)-1]
 		}
 	}

@@ -1,8 +1,12 @@
 package thread
 
 import (
+	"maps"
+	"time"
+
 	"fmqm/behaviour"
 	"fmqm/instancetable"
+	"fmqm/message"
 	"fmqm/processtable"
 )
 
@@ -14,8 +18,9 @@ type places struct {
 	limit    int                             // of a line, in entries
 	room     int                             // of all lines, in bytes; the first entry of each has room
 	bytes    int                             // of those in the lines
-	overflow map[processtable.ProgramID]turn // entries are ready that no line holds, the first since then: browse again when places are free
-	browsed  map[processtable.ProgramID]turn // of an overflow for which the queue is browsed: since when what is found has been ready
+	overflow map[processtable.ProgramID]turn // entries are ready that no line holds, and the lowest of their turns: browse again when places are free
+	since    map[message.Entry]time.Time     // since when what no line holds has been ready: of up to sinceLimit entries
+	before   map[message.Entry]time.Time     // the same of what the browse under way has not found yet
 	asked    map[processtable.ProgramID]question
 	programs map[Token]processtable.ProgramID // of what was asked
 	held     bool                             // an entry was held back: browse again when there is room
@@ -33,7 +38,7 @@ type question struct {
 func newPlaces(room int) places {
 	return places{
 		ready: map[processtable.ProgramID]*line{}, limit: readyLimit, room: room,
-		overflow: map[processtable.ProgramID]turn{}, browsed: map[processtable.ProgramID]turn{},
+		overflow: map[processtable.ProgramID]turn{}, since: map[message.Entry]time.Time{},
 		asked: map[processtable.ProgramID]question{}, programs: map[Token]processtable.ProgramID{},
 	}
 }
@@ -64,28 +69,29 @@ func (p *places) changed(e *instancetable.Entry) {
 func (m *Machine) makeReady(e *instancetable.Entry, call *behaviour.Invoke) {
 	program, p := call.Program, &m.places
 	e.Program = program
-	next := readyEntry{Entry: e, bytes: e.State.Bytes(), to: call.To, rank: call.Rank, turn: turnOf(m.now, call.Rank)}
-	if since, browsed := p.browsed[program]; browsed {
-		next.turn = min(next.turn, since)
+	next := readyEntry{Entry: e, bytes: e.State.Bytes(), to: call.To, rank: call.Rank, since: m.now}
+	if since, known := p.readySince(e.Key); known {
+		next.since = since
 	}
 	l := p.ready[program]
 	if l == nil {
 		l = &line{}
 		p.ready[program] = l
 	}
-	if over, more := p.overflow[program]; more && l.len > 0 && next.turn >= over {
+	if over, more := p.overflow[program]; more && l.len > 0 && next.turn() >= over {
+		p.overflows(program, &next)
 		return
 	}
 	for l.len > 0 && (l.len >= p.limit || p.bytes+next.bytes > p.room) {
 		last := l.last()
-		if next.turn >= last.turn {
-			p.overflows(program, next.turn)
+		if next.turn() >= last.turn() {
+			p.overflows(program, &next)
 			return
 		}
 		p.bytes -= l.takeLast().bytes
 		if last.Phase == instancetable.Ready {
 			m.table.SetPhase(last.Entry, instancetable.Waiting)
-			p.overflows(program, last.turn)
+			p.overflows(program, &last)
 		}
 	}
 	m.table.SetPhase(e, instancetable.Ready)
@@ -101,11 +107,41 @@ func (m *Machine) makeReady(e *instancetable.Entry, call *behaviour.Invoke) {
 	}
 }
 
-// overflows notes that something with a turn is ready in the store only.
-func (p *places) overflows(program processtable.ProgramID, t turn) {
-	if since, more := p.overflow[program]; !more || t < since {
-		p.overflow[program] = t
+// overflows notes that something is ready in the store only.
+func (p *places) overflows(program processtable.ProgramID, e *readyEntry) {
+	if lowest, more := p.overflow[program]; !more || e.turn() < lowest {
+		p.overflow[program] = e.turn()
 	}
+	p.remember(e)
+}
+
+// remember notes since when what leaves the lines has been ready, as far as there is room. What is not noted has waited since
+// it is found again.
+func (p *places) remember(e *readyEntry) {
+	if len(p.since) < sinceLimit {
+		p.since[e.Key] = e.since
+	}
+}
+
+// readySince says since when an entry has been ready that was in no line, if that is known.
+func (p *places) readySince(key message.Entry) (since time.Time, known bool) {
+	if since, known = p.since[key]; !known {
+		since, known = p.before[key]
+	}
+	delete(p.since, key)
+	delete(p.before, key)
+	return since, known
+}
+
+// browses: what is ready in the store is found now. What is not has ended.
+func (p *places) browses() {
+	switch {
+	case len(p.before) == 0:
+		p.before = p.since
+	case len(p.before) < sinceLimit: // one that was under way begins anew
+		maps.Copy(p.before, p.since)
+	}
+	p.since = map[message.Entry]time.Time{}
 }
 
 // askPlace asks for a place for the first of a line, which is ready. call is what was decided for that one just now; nil:
@@ -116,7 +152,7 @@ func (m *Machine) askPlace(program processtable.ProgramID, call *behaviour.Invok
 	delete(p.programs, p.asked[program].token)
 	p.asked[program] = question{token: token, entry: first.Entry, call: call, rooms: p.rooms}
 	p.programs[token] = program
-	m.do(Ask{token, program, first.Key.Row(), first.to, int64(first.turn)})
+	m.do(Ask{token, program, first.Key.Row(), first.to, int64(first.turn())})
 }
 
 // answered gives what was asked under a token, and the entry, taken out of its list; nil: it
@@ -215,9 +251,8 @@ func (m *Machine) askNext(program processtable.ProgramID) {
 		return
 	}
 	delete(p.ready, program)
-	if since, more := p.overflow[program]; more {
+	if _, more := p.overflow[program]; more {
 		delete(p.overflow, program)
-		p.browsed[program] = since
 		m.browseAgain()
 	}
 }
