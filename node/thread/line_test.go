@@ -2,11 +2,13 @@ package thread
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
 	"fmqm/instancetable"
@@ -120,4 +122,39 @@ func count(of []int, n int) (found int) {
 		}
 	}
 	return found
+}
+
+// N31: an operator's word gives what waits already another turn, also what is in the store only; the last word counts, in
+// whatever order the words come.
+func TestN31AnExpediteChangesTheTurn(t *testing.T) {
+	w := openWorld(t, "process: p\nversion: 1\nactivities:\n  x: {node: A, program: x}\n", 1)
+	s := w.sites[0]
+	s.open(1)
+	s.machine.places.limit = 2
+	w.start(6, 0, "")
+	for i := range w.starts {
+		w.starts[i].ask()
+	}
+	s.pump()
+	expedite := func(n int, clock uint64, priority int64) {
+		mark := message.Mark{ID: message.WordID(uuid.Must(uuid.NewV7())), Time: w.now, New: true, Noted: true, Rank: message.RankOf(priority)}
+		s.store.deliver(s.store.put(mark.Message(message.Queue{Process: s.machine.id(), Node: "A"}, identifier(n), "A", clock)))
+		s.pump()
+	}
+	expedite(6, 9, 8) // in the store only
+	expedite(3, 7, 5)
+	expedite(3, 6, 9) // an earlier word that comes later
+	expedite(2, 8, 0) // in the line
+	var ran []uint64
+	for len(s.running) > 0 {
+		for _, run := range s.running {
+			ran = append(ran, binary.BigEndian.Uint64(run.entry.Instance[8:]))
+		}
+		s.finish(0)
+		s.pump()
+	}
+	if want := []uint64{1, 6, 3, 4, 5, 2}; !slices.Equal(ran, want) {
+		t.Errorf("the instances ran as %v, want %v", ran, want)
+	}
+	s.atRest()
 }
