@@ -82,19 +82,19 @@ func (m *Machine) makeReady(e *instancetable.Entry, call *behaviour.Invoke) {
 		p.overflows(program, &next)
 		return
 	}
-	for l.len > 0 && (l.len >= p.limit || p.bytes+next.bytes > p.room) {
-		last := l.last()
-		if next.turn() >= last.turn() {
-			p.overflows(program, &next)
-			return
-		}
-		p.bytes -= l.takeLast().bytes
-		if last.Phase == instancetable.Ready {
-			m.table.SetPhase(last.Entry, instancetable.Waiting)
-			p.overflows(program, &last)
-		}
+	displaced, fits := m.makeRoom(l, &next)
+	if fits {
+		m.table.SetPhase(e, instancetable.Ready) // before others may be evicted, and it with them
+	} else {
+		p.overflows(program, &next)
 	}
-	m.table.SetPhase(e, instancetable.Ready)
+	for i := range displaced {
+		m.table.SetPhase(displaced[i].Entry, instancetable.Waiting)
+		p.overflows(program, &displaced[i])
+	}
+	if !fits {
+		return
+	}
 	l.add(next)
 	p.bytes += next.bytes
 	first := m.first(program)
@@ -105,6 +105,21 @@ func (m *Machine) makeReady(e *instancetable.Entry, call *behaviour.Invoke) {
 	default: // in place of what was asked for another
 		m.askPlace(program, call)
 	}
+}
+
+// makeRoom takes out of a line what has to leave it for the next one, which has its turn before. It says whether that fits then.
+func (m *Machine) makeRoom(l *line, next *readyEntry) (displaced []readyEntry, fits bool) {
+	p := &m.places
+	for l.len > 0 && (l.len >= p.limit || p.bytes+next.bytes > p.room) {
+		if last := l.last(); next.turn() >= last.turn() {
+			return displaced, false
+		}
+		last := l.takeLast()
+		if p.bytes -= last.bytes; last.Phase == instancetable.Ready {
+			displaced = append(displaced, last)
+		}
+	}
+	return displaced, true
 }
 
 // overflows notes that something is ready in the store only.
