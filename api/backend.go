@@ -41,6 +41,8 @@ type Backend interface {
 	// Suspend and Resume return when the mark (N29) is durable where the instance was started.
 	Suspend(ctx context.Context, id InstanceID, r SuspendRequest) (Word, error)
 	Resume(ctx context.Context, id InstanceID, r ResumeRequest) (Word, error)
+	// Expedite returns likewise, when the mark of an instance's priority (N31) is durable.
+	Expedite(ctx context.Context, id InstanceID, r ExpediteRequest) (Word, error)
 	// Refused gives what this node has set aside.
 	Refused(ctx context.Context, r RefusedRequest) (RefusedAnswer, error)
 	RefusedMessage(ctx context.Context, number uint64) (RefusedMessage, error)

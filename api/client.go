@@ -193,6 +193,11 @@ func (c *Client) Resume(ctx context.Context, id InstanceID, r ResumeRequest) (Wo
 	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/resume"), r)
 }
 
+// Expedite gives an instance another priority.
+func (c *Client) Expedite(ctx context.Context, id InstanceID, r ExpediteRequest) (Word, error) {
+	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/expedite"), r)
+}
+
 // Refused gives one page of the messages that the node has set aside.
 func (c *Client) Refused(ctx context.Context, r RefusedRequest) (RefusedAnswer, error) {
 	q := url.Values{}

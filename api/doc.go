@@ -16,6 +16,7 @@
 //	POST /v1/instances/{id}/skip         HandRequest       -> Word
 //	POST /v1/instances/{id}/terminate    {}                -> {}
 //	POST /v1/instances/{id}/suspend      SuspendRequest    -> Word
+//	POST /v1/instances/{id}/expedite     ExpediteRequest   -> Word
 //	POST /v1/instances/{id}/resume       ResumeRequest     -> Word
 //	POST /v1/instances/{id}/erase        EraseRequest      -> EraseAnswer
 //	GET  /v1/nodes                                          -> NodesAnswer

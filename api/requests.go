@@ -52,6 +52,7 @@ var requests = []Request{
 	{"POST /v1/instances/{id}/suspend", RightOperator, OfInstance, true, false, gives(server.suspend)},
 	{"POST /v1/instances/{id}/resume", RightOperator, OfInstance, true, false, gives(server.resume)},
 	{"POST /v1/instances/{id}/erase", RightAdmin, OfInstance, true, false, gives(server.erase)},
+	{"POST /v1/instances/{id}/expedite", RightOperator, OfInstance, true, false, gives(server.expedite)},
 	{"GET /v1/dead", RightViewer, OfSeveral, false, false, gives(server.refused)},
 	{"GET /v1/dead/{number}", RightViewer, OfMessage, false, false, gives(server.refusedMessage)},
 	{"POST /v1/dead/{number}/retry", RightOperator, OfMessage, true, false, gives(server.retryRefused)},

@@ -151,6 +151,11 @@ func (s server) start(w http.ResponseWriter, r *http.Request) (Status, error) {
 	case len(req.Key) > MaxKey:
 		return Status{}, Errorf(CodeUsage, "use something short, such as a date or an order number", "the key has over %d bytes", MaxKey)
 	}
+	if req.Priority != nil {
+		if err := checkPriority(*req.Priority); err != nil {
+			return Status{}, err
+		}
+	}
 	if err := wantObject("input", req.Input); err != nil {
 		return Status{}, err
 	}

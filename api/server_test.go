@@ -69,7 +69,7 @@ func TestMalformedRequests(t *testing.T) {
 		{name: "null", path: start, body: `null`, message: "the request is not an object: send an object"},
 		{name: "something after it", path: start, body: `{} {}`, message: "the request has something after byte 4, where its object ends: send one JSON object and nothing else"},
 		{name: "unknown member", path: start, body: `{"proces": "p"}`, message: "unknown member proces: did you mean process?"},
-		{name: "unknown member, none near", path: start, body: `{"xyzzy": "p"}`, message: "unknown member xyzzy: remove it; there are instance, process, input, key"},
+		{name: "unknown member, none near", path: start, body: `{"xyzzy": "p"}`, message: "unknown member xyzzy: remove it; there are instance, process, input, key, priority"},
 		{name: "other case", path: start, body: `{"Process": "p"}`, message: "unknown member Process: did you mean process?"},
 		{name: "twice", path: start, body: `{"process": "p", "process": "q"}`, message: "process is there twice: send it once"},
 		{name: "wrong type", path: start, body: `{"process": 5}`, message: "process is a JSON number: send a string"},

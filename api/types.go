@@ -61,6 +61,8 @@ type StartRequest struct {
 	Process  string          `json:"process"`         // NAME@VERSION, or NAME for the highest that is current
 	Input    json.RawMessage `json:"input,omitempty"` // one JSON object; nothing: all defaults
 	Key      string          `json:"key,omitempty"`   // what Instance was derived from, to be shown; at most 1 KiB
+	// Priority is that of what it does, 0 to 9, but for activities with one of their own; missing: the process's.
+	Priority *int `json:"priority,omitempty"`
 }
 
 // Status is what is known of an instance over all nodes. Times are for people.
@@ -70,7 +72,8 @@ type Status struct {
 	Key      string     `json:"key,omitempty"` // that it was started with
 	// StartedBy is who has started it by hand, as in a history; missing: nobody known, or an activity or a schedule.
 	StartedBy string        `json:"started_by,omitempty"`
-	Parent    *Parent       `json:"parent,omitempty"` // the activity that has begun it; missing: it was started by itself
+	Priority  *int          `json:"priority,omitempty"` // of what it does; missing: 4
+	Parent    *Parent       `json:"parent,omitempty"`   // the activity that has begun it; missing: it was started by itself
 	State     InstanceState `json:"state"`
 	InError   int           `json:"in_error,omitempty"` // activities in error, wherever they are
 	Reason    string        `json:"reason,omitempty"`   // why it is in-error, terminated or unknown
@@ -115,7 +118,7 @@ type Suspend struct {
 
 // Pending is a node that has not heard of a word yet, as far as the nodes that answered can tell.
 type Pending struct {
-	Word      string    `json:"word"` // suspend or resume
+	Word      string    `json:"word"` // suspend, resume or expedite
 	ID        WordID    `json:"id"`
 	Node      string    `json:"node"`
 	LastHeard time.Time `json:"last_heard,omitzero"`
@@ -153,31 +156,33 @@ type Removed struct {
 // Activity is what is known of one activity of an instance. What never ran has a
 // name, a node and a state only.
 type Activity struct {
-	Scope      string          `json:"scope,omitempty"` // as in HistoryEvent; of what is inside of a block that never began, without iteration
-	Activity   string          `json:"activity"`
-	Kind       string          `json:"kind,omitempty"` // KindProgram and so on; missing: the process has no blocks, or its node did not tell
-	Node       string          `json:"node"`
-	At         string          `json:"at,omitempty"`            // of a call: the node where its work is done
-	Elements   *Elements       `json:"elements,omitempty"`      // of a bundle, as far as they are known
-	Child      *InstanceID     `json:"child,omitempty"`         // of a subprocess: the instance that was begun last
-	Of         string          `json:"child_process,omitempty"` // which is of NAME@VERSION
-	State      ActivityState   `json:"state"`
-	Iterations int             `json:"iterations,omitempty"`
-	Run        int             `json:"run,omitempty"`      // from 2 on: how often it was begun, with an operator's retries
-	Attempts   int             `json:"attempts,omitempty"` // of this iteration, where there was more than one
-	RC         *int64          `json:"rc,omitempty"`       // where it has run
-	Reason     string          `json:"reason,omitempty"`   // of in-error, suspended, waiting for a repeat, and of what was ended by hand
-	By         string          `json:"by,omitempty"`       // who has ended it by hand, or has given its output, as "alice at B"; of a manual activity who has claimed or done it, as "ann@ward"
-	For        string          `json:"for,omitempty"`      // of a manual activity: whom that person stands in for
-	Item       string          `json:"item,omitempty"`     // of a manual activity that is offered or claimed: its work item
-	Started    time.Time       `json:"started,omitzero"`
-	Ended      time.Time       `json:"ended,omitzero"`
-	Due        time.Time       `json:"due,omitzero"`      // of what has not ended: its deadline, or of a wait the time at which it goes on
-	Timeout    bool            `json:"timeout,omitempty"` // its deadline has ended it
-	Error      string          `json:"error,omitempty"`   // why its last attempt failed, where it went on after that
-	Waits      *EventWait      `json:"waits,omitempty"`   // of a receive that waits: for what
-	Output     json.RawMessage `json:"output,omitempty"`
-	More       bool            `json:"more,omitempty"` // the output is left out: the answer would be too large
+	Scope      string        `json:"scope,omitempty"` // as in HistoryEvent; of what is inside of a block that never began, without iteration
+	Activity   string        `json:"activity"`
+	Kind       string        `json:"kind,omitempty"` // KindProgram and so on; missing: the process has no blocks, or its node did not tell
+	Node       string        `json:"node"`
+	At         string        `json:"at,omitempty"`            // of a call: the node where its work is done
+	Elements   *Elements     `json:"elements,omitempty"`      // of a bundle, as far as they are known
+	Child      *InstanceID   `json:"child,omitempty"`         // of a subprocess: the instance that was begun last
+	Of         string        `json:"child_process,omitempty"` // which is of NAME@VERSION
+	State      ActivityState `json:"state"`
+	Iterations int           `json:"iterations,omitempty"`
+	Run        int           `json:"run,omitempty"`      // from 2 on: how often it was begun, with an operator's retries
+	Attempts   int           `json:"attempts,omitempty"` // of this iteration, where there was more than one
+	RC         *int64        `json:"rc,omitempty"`       // where it has run
+	Reason     string        `json:"reason,omitempty"`   // of in-error, suspended, waiting for a repeat, and of what was ended by hand
+	By         string        `json:"by,omitempty"`       // who has ended it by hand, or has given its output, as "alice at B"; of a manual activity who has claimed or done it, as "ann@ward"
+	For        string        `json:"for,omitempty"`      // of a manual activity: whom that person stands in for
+	Item       string        `json:"item,omitempty"`     // of a manual activity that is offered or claimed: its work item
+	Started    time.Time     `json:"started,omitzero"`
+	Ended      time.Time     `json:"ended,omitzero"`
+	Due        time.Time     `json:"due,omitzero"`      // of what has not ended: its deadline, or of a wait the time at which it goes on
+	Timeout    bool          `json:"timeout,omitempty"` // its deadline has ended it
+	Error      string        `json:"error,omitempty"`   // why its last attempt failed, where it went on after that
+	Waits      *EventWait    `json:"waits,omitempty"`   // of a receive that waits: for what
+	// Priority is that of what is ready, offered or running; missing: 4.
+	Priority *int            `json:"priority,omitempty"`
+	Output   json.RawMessage `json:"output,omitempty"`
+	More     bool            `json:"more,omitempty"` // the output is left out: the answer would be too large
 	// Input is what its program gets, of one that has not ended; over 64 KiB it is left out.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Stderr has the last lines of its program's standard error, up to 2 KiB: of an attempt
@@ -259,6 +264,7 @@ type Instance struct {
 	Process   string        `json:"process"`
 	Key       string        `json:"key,omitempty"`        // that it was started with
 	StartedBy string        `json:"started_by,omitempty"` // as in Status
+	Priority  *int          `json:"priority,omitempty"`   // as in Status
 	Parent    *Parent       `json:"parent,omitempty"`     // as in Status
 	State     InstanceState `json:"state"`
 	InError   int           `json:"in_error,omitempty"` // activities that told of an error; of a running instance
@@ -326,6 +332,7 @@ const (
 	EventSuspended   Event = "suspended"   // the instance, with activity source, or an activity; by an operator
 	EventResumed     Event = "resumed"     // a suspend was lifted, by an operator or since its time has come
 	EventErased      Event = "erased"      // data of the instance were overwritten at that node, by an operator; about says which
+	EventExpedited   Event = "expedited"   // the instance, with activity source, was given another priority, which about says; by an operator
 )
 
 // HistoryEvent is one line of history, and what watch gives.

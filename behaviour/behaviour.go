@@ -92,8 +92,10 @@ type Basis struct {
 	Consumed  []Resolved      // how each connector message resolved its connectors, for the audit
 	Own       bool            // one of them is its own: something of it was decided
 	Stopped   bool            // a marker: the instance was terminated by an operator (N7)
-	StoppedBy string          // who that was, as far as the marker says
 	Cancelled bool            // another activity, or what it is inside of, ends it (N25): no suspend holds that up
+	Rank      message.Rank    // what its instance was given as its priority (N31)
+	Expedited message.Rank    // what an operator has made of that since, by the instance's marks (N29)
+	StoppedBy string          // who that was, as far as the marker says
 	Relay     *message.Marker // the marker, where who ends sink tells the other nodes of it (N19)
 }
 
@@ -148,6 +150,7 @@ func (b *Basis) Note(m message.Message) {
 	}
 	b.Trace = max(b.Trace, m.Trace) // some have none
 	b.Clock = max(b.Clock, m.Clock)
+	b.Rank = max(b.Rank, m.Rank) // all say the same, or nothing
 	b.Own = b.Own || m.Kind == message.KindSnapshot || m.Kind == message.KindRecord || m.Kind == message.KindBegin || m.Kind == message.KindStart || m.Kind == message.KindChunk
 }
 

@@ -72,6 +72,8 @@ type Invoke struct {
 	Child *processtable.Child
 
 	Deadline time.Time // of the activity; zero: it has none
+	// Rank is its priority among what is ready: of all that Decide gives.
+	Rank message.Rank
 
 	// What the program is to give: its output's type, and whether there is none; whether a
 	// return code other than 0 is data, and an HTTP status that would be a failed attempt (P3).
@@ -110,6 +112,7 @@ const (
 
 // Outcome is the line of history that a transaction writes.
 type Outcome struct {
+	Rank           message.Rank // of a source that has ended: what its instance was given as its priority
 	What           What
 	Clock          uint64
 	Iteration      int

@@ -44,6 +44,7 @@ type Start struct {
 	Key      string // of fmqm start --key; empty if none
 	Input    *container.Struct
 	By       message.Doer // who starts it; zero: no person
+	Rank     message.Rank // the priority that it is given; 0: the process's
 	Told     string       // who starts it, as the history has it: "user:bob at A", "ann@A"; empty: nobody known, or no hand
 	Trace    string
 	Now      time.Time

@@ -29,6 +29,7 @@ type View struct {
 	Progress   Progress
 	Waits      []processtable.ActivityID // for messages of these, in the table's order
 	Has        []processtable.ActivityID // whose messages have come
+	Rank       message.Rank              // the priority of what is ready, offered or running; 0: it is neither
 	Due        time.Time                 // of the timer that it waits for; zero: none
 	Deadline   time.Time                 // when it is ended whatever it does; zero: never, or not decided
 	Own        bool                      // it has a message of its own: something of it was decided

@@ -44,6 +44,7 @@ const (
 	fieldTrace      = 16
 	fieldFrom       = 17 // missing: the source is in the message's own scope
 	fieldNumber     = 18
+	fieldRank       = 19
 )
 
 // fromTop is how the scope of a source at the top of a process is written, where the message is
@@ -98,6 +99,7 @@ func appendHeader(dst []byte, h *Header) []byte {
 		w.Text(fieldFrom, cmp.Or(string(h.SourceScope), fromTop))
 	}
 	w.Uint(fieldNumber, h.Number)
+	w.Uint(fieldRank, uint64(h.Rank))
 	return w.B
 }
 
@@ -205,6 +207,8 @@ func decodeField(h *Header, f *cbor.Fields) {
 		}
 	case fieldNumber:
 		h.Number = f.Uint(1<<64 - 1)
+	case fieldRank:
+		h.Rank = Rank(f.Uint(uint64(MaxRank)))
 	default:
 		f.Unknown()
 	}

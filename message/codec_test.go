@@ -227,7 +227,7 @@ func TestMalformed(t *testing.T) {
 		{"nothing", "", "ends too early: expected array"},
 		{"no array", "\xa0", "expected array"},
 		{"too short an array", "\x82\x01\xa0", "expected array of version, header and body"},
-		{"later version", "\x83\x05" + string(good[2:]), "version 5: this node reads versions 1 to 4: upgrade it"},
+		{"later version", "\x83\x06" + string(good[2:]), "version 6: this node reads versions 1 to 5: upgrade it"},
 		{"version that nothing asks for", "\x83\x02" + string(good[2:]), "version 2: what it says is written in version 1"},
 		{"own scope of the source", replace("\x83\x01\xb1", "\x83\x02\xb2")[:len(good)-5] + "\x11\x67block/2" + "\x44body", "the source's scope is present although it is the message's own"},
 		{"no scope of the source", replace("\x83\x01\xb1", "\x83\x02\xb2")[:len(good)-5] + "\x11\x61[" + "\x44body", `scope "[" of the source is not one`},

@@ -61,6 +61,8 @@ func messages() map[string]kept {
 	cancelling, words := beginning(), full()
 	cancelling.Kind, cancelling.Activity, cancelling.Body = message.KindCancel, "check", message.EncodeCancel(message.Cancel{Reason: "the deadline of documents has come"})
 	words.Data = message.DataWords
+	urgent := full()
+	urgent.Rank = message.RankOf(0)
 	skipped, failed, caught := least(), least(), words
 	skipped.Control, failed.Control, caught.Control = message.FalseSkipped, message.FalseFailed, message.TrueFailed
 	caught.OnBehalf, caught.Onward = "", false
@@ -75,6 +77,7 @@ func messages() map[string]kept {
 		Time: at, Until: at.Add(time.Hour), New: true, Spread: true, Noted: true,
 	}
 	resumes := suspends.Expired()
+	expedites := message.Mark{ID: suspends.ID, By: "alice at B", Reason: "the customer waits", Time: at, New: true, Spread: true, Rank: message.RankOf(9)}
 	begin, back, numbered := full(), full(), full()
 	begin.Scope, begin.SourceScope = "block#2", ""
 	back.Scope, back.SourceScope, back.Number = "", "line[3]#1/pick~1#4", 1<<40
@@ -196,6 +199,8 @@ func messages() map[string]kept {
 		"answer, remedy":       {ordered.Reply("B", remedied), remedied},
 		"answer, output":       {ordered.Reply("B", wrong), wrong},
 		"suspend":              {suspends.Message(header(message.KindMark).Queue, header(message.KindMark).Instance, "A", 7), suspends},
+		"expedite":             {expedites.Message(header(message.KindMark).Queue, header(message.KindMark).Instance, "A", 9), expedites},
+		"connector, priority":  {urgent, nil},
 		"resume":               {resumes.Message(header(message.KindMark).Queue, header(message.KindMark).Instance, "A", 8), resumes},
 		"offer":                {offering(message.KindOffer, offer.Change(), message.EncodeOffer(offer)), offer},
 		"offer, again":         {offering(message.KindOffer, freed.Change(), message.EncodeOffer(freed)), freed},

@@ -13,9 +13,10 @@ import (
 // MaxLifts is how many suspends one resume lifts, and so how many may be in force for one instance.
 const MaxLifts = 100
 
-// Mark is the body of a KindMark message: an operator suspends an instance, or an activity of it, or
-// lifts what was suspended (N29). The marks of an instance lie at a node as a set: suspended is what
-// a suspend names that no resume has lifted, in whatever order they came.
+// Mark is the body of a KindMark message: an operator suspends an instance, or an activity of it,
+// lifts what was suspended (N29), or gives an instance another priority (N31). The marks of an instance lie at a
+// node as a set: suspended is what a suspend names that no resume has lifted, and the latest priority counts,
+// in whatever order they came.
 type Mark struct {
 	ID WordID
 	// Scope and Activity say what is suspended, with all that is inside of it: without a scope each execution of
@@ -34,7 +35,14 @@ type Mark struct {
 	Spread bool
 	// Noted: with New, the line of the instance's history is written where that was started.
 	Noted bool
+	Rank  Rank // of an expedite: the priority that the instance has from now on; 0: it is none
 }
+
+// Suspends says whether it suspends something.
+func (m *Mark) Suspends() bool { return !m.Resumes() && !m.Expedites() }
+
+// Expedites says whether it gives the instance a priority.
+func (m *Mark) Expedites() bool { return m.Rank != 0 }
 
 // Resumes says whether it lifts suspends.
 func (m *Mark) Resumes() bool { return len(m.Lifts) > 0 }
@@ -87,7 +95,7 @@ func InForce(marks []Marked) (in []Marked) {
 	for i := range marks {
 		s := &marks[i]
 		lifted := func(m Marked) bool { return m.Origin == s.Origin && slices.Contains(m.Lifts, s.ID) }
-		if !s.Resumes() && !slices.ContainsFunc(marks, lifted) {
+		if s.Suspends() && !slices.ContainsFunc(marks, lifted) {
 			in = append(in, *s)
 		}
 	}
@@ -95,6 +103,23 @@ func InForce(marks []Marked) (in []Marked) {
 		return cmp.Or(a.Time.Compare(b.Time), slices.Compare(a.ID[:], b.ID[:]))
 	})
 	return in
+}
+
+// Expedited gives the last expedite among marks of an instance that was started at origin, by their clocks; nil: there is
+// none. Without an origin that is not known yet, and each counts.
+func Expedited(marks []Marked, origin processtable.NodeID) (last *Marked) {
+	for i := range marks {
+		m := &marks[i]
+		if m.Expedites() && (origin == "" || m.Origin == origin) && (last == nil || m.after(last)) {
+			last = m
+		}
+	}
+	return last
+}
+
+// after says whether a mark is a later word than another: by the clock, and of equals by the identifier.
+func (m *Marked) after(o *Marked) bool {
+	return cmp.Or(cmp.Compare(m.Clock, o.Clock), slices.Compare(m.ID[:], o.ID[:])) > 0
 }
 
 // Message is the mark on its way to a node's queue of a process, for an instance that was started at
@@ -125,6 +150,7 @@ func EncodeMark(m Mark) []byte {
 	w.Bool(8, m.New)
 	w.Bool(9, m.Spread)
 	w.Bool(10, m.Noted)
+	w.Uint(11, uint64(m.Rank))
 	return w.B
 }
 
@@ -157,6 +183,8 @@ func DecodeMark(data []byte) (m Mark, err error) {
 			m.Spread = f.Bool()
 		case 10:
 			m.Noted = f.Bool()
+		case 11:
+			m.Rank = Rank(f.Uint(uint64(MaxRank)))
 		default:
 			f.Unknown()
 		}
@@ -177,6 +205,8 @@ func (m *Mark) validate() error {
 		return fmt.Errorf("%w: mark: scope %.80q is not one of an activity", ErrFormat, m.Scope)
 	case m.Resumes() && !m.Until.IsZero():
 		return fmt.Errorf("%w: mark: what resumes has no end", ErrFormat)
+	case m.Expedites() && (m.Resumes() || !m.Until.IsZero() || m.Activity != ""):
+		return fmt.Errorf("%w: mark: a priority is of a whole instance, and neither suspends nor resumes", ErrFormat)
 	case (m.Spread || m.Noted) && !m.New:
 		return fmt.Errorf("%w: mark: it says what is to be done of it, and is not new", ErrFormat)
 	}

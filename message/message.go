@@ -11,7 +11,7 @@ import (
 
 // FormatVersion is the newest version of the message format that this code reads. Each message
 // is written in the lowest that can say it: see Header.Format.
-const FormatVersion = 4
+const FormatVersion = 5
 
 // InstanceID identifies a process instance: a UUIDv7 made where it is started, or
 // a UUIDv8 derived from a start key (N2).
@@ -227,6 +227,7 @@ type Header struct {
 	OnBehalf    processtable.NodeID // resolved on behalf of this host (N6); empty otherwise
 	Onward      bool                // with OnBehalf: the target's own onward messages have been sent
 	Lane        Lane
+	Rank        Rank   // what the instance was given as its priority, as each message of its work says; from format 5 on
 	Clock       uint64 // logical: highest seen by the sender's entry, plus one
 	Trace       string // W3C traceparent, carried along
 }
@@ -258,8 +259,12 @@ func (a Arrival) Compare(b Arrival) int {
 
 // Format is the version of the message format that the message is written in. Version 2 has
 // words, answers, timers that are due, numbers, and sources in another scope than the message's,
-// version 3 data that is of words only, version 4 control connectors whose activity was skipped or has failed.
+// version 3 data that is of words only, version 4 control connectors whose activity was skipped or has failed,
+// version 5 the priority of an instance.
 func (h *Header) Format() uint32 {
+	if h.Rank != 0 {
+		return 5
+	}
 	if h.Control > True {
 		return 4
 	}

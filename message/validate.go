@@ -37,6 +37,8 @@ func (h *Header) validate() error {
 		return invalid("state %d of the data connector is unknown", h.Data)
 	case h.Lane > LaneControl:
 		return invalid("lane %d is unknown", h.Lane)
+	case h.Rank > MaxRank || h.Rank != 0 && (h.Instance == uuid.Nil || h.Kind.OfInstance()):
+		return invalid("priority %d is over %d, or is not of an instance's work", int(h.Rank)-1, processtable.MaxPriority)
 	case h.Onward && h.OnBehalf == "":
 		return invalid("onward without on behalf")
 	}

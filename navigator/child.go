@@ -84,7 +84,7 @@ func (a *Activity) beginChild(s *State, r *behaviour.Result, now time.Time) beha
 	e.Put = append(e.Put, message.Message{
 		Header: message.Header{
 			Queue: message.Queue{Process: r.Child.Process, Node: a.process.table.Node}, Instance: r.Child.Instance, Origin: a.process.table.Node,
-			Activity: processtable.Source, Kind: message.KindStart, Clock: message.Next(s.Clock), Trace: s.Trace,
+			Activity: processtable.Source, Kind: message.KindStart, Clock: message.Next(s.Clock), Trace: s.Trace, Rank: a.givesChild(s),
 		},
 		Body: message.EncodeStart(message.Start{Parent: a.parentOf(s, &at), Input: input, By: a.Doers(s)[processtable.Source]}),
 	})

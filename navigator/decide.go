@@ -19,6 +19,7 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*State)
 	e := a.decide(s, now)
 	a.complete(s, &e)
+	a.ranked(s, &e)
 	return e
 }
 
@@ -107,7 +108,7 @@ func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	if a.undated(s) {
 		return a.date(s, input, now)
 	}
-	return a.invoke(s, input)
+	return a.invoke(s, input, now)
 }
 
 // undated: the activity has a deadline, and it was not reckoned yet.
@@ -126,11 +127,15 @@ func (a *Activity) date(s *State, input *container.Struct, now time.Time) behavi
 }
 
 // invoke has one attempt made (R4).
-func (a *Activity) invoke(s *State, input *container.Struct) behaviour.Effects {
+func (a *Activity) invoke(s *State, input *container.Struct, now time.Time) behaviour.Effects {
 	at := s.reached()
+	rank, err := a.ranks(s, input)
+	if err != nil {
+		return a.fail(s, *at, message.CauseInput, err.Error(), now)
+	}
 	call := behaviour.Invoke{
 		Program: a.Program, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, Input: input, To: a.sendsTo(s),
-		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue, Deadline: at.Deadline,
+		Output: a.Output, NoOutput: a.NoOutput, RCIsData: a.RCIsData, RCContinue: a.RCContinue, Deadline: at.Deadline, Rank: rank,
 	}
 	if a.Kind == processtable.KindProcess { // R29
 		call.Program, call.Child = behaviour.Subprocess, a.Child
@@ -143,13 +148,15 @@ func (a *Activity) echoes(s *State, input *container.Struct, now time.Time) beha
 	if r := a.Echo(input, now); !a.Slow(&r) {
 		return a.conclude(s, &r, now)
 	}
-	return a.apart(s, input)
+	return a.apart(s, input, now)
 }
 
 // apart is echoes beside what decides. Its connectors wait for no quota; an event that it sends does.
-func (a *Activity) apart(s *State, input *container.Struct, to ...processtable.NodeID) behaviour.Effects {
-	e := a.invoke(s, input)
-	e.Invoke.To = to
+func (a *Activity) apart(s *State, input *container.Struct, now time.Time, to ...processtable.NodeID) behaviour.Effects {
+	e := a.invoke(s, input, now)
+	if e.Invoke != nil {
+		e.Invoke.To = to
+	}
 	return e
 }
 
@@ -192,8 +199,20 @@ var atFirst = message.Snapshot{Iteration: 1}
 // Conclude says what follows from the end of an attempt (R6 to R13).
 func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*State)
+	if a.Kind == processtable.KindSource && a.top() && r.Err == "" { // R29, R60
+		rank, err := a.process.rankOf(s.Rank, s.Entry.Instance, r.Output)
+		if err != nil {
+			return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
+		}
+		s = s.clone()
+		s.Rank = rank
+	}
 	e := a.conclude(s, &r, now)
 	a.complete(s, &e)
+	a.ranked(s, &e)
+	if a.Kind == processtable.KindSource && a.top() {
+		e.Outcome.Rank = s.Rank
+	}
 	return e
 }
 
@@ -466,6 +485,7 @@ func (a *Activity) onward(s *State, t target) message.Message {
 		Definition: a.process.Definition(),
 		Instance:   s.Entry.Instance,
 		Origin:     s.Origin,
+		Rank:       s.Rank,
 		Scope:      s.Entry.Scope,
 		Activity:   t.activity,
 		Kind:       message.KindConnector,

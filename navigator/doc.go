@@ -192,4 +192,8 @@
 //	     what leads out of it is dead, and one execution of a bundle counts as failed. Where what is inside is
 //	     too much for one transaction, a snapshot says that it is being ended, until it is. One that is not decided cannot be ended: it
 //	     would have ended before what leads to it. (N30)
+//	R60  The priority of what is invoked or offered is that of the instance's last expedite; else the activity's own, over
+//	     its input; else that which the instance was given, which each of its messages says: at the start, or by the
+//	     activity that has begun it, or what its process says over its input; else the process's. One that cannot
+//	     be reckoned puts the activity in error, or refuses the start. (N31)
 package navigator

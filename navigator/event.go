@@ -328,7 +328,7 @@ func (a *Activity) send(s *State, input *container.Struct, now time.Time) behavi
 	case err != nil:
 		return a.fail(s, s.progress(), message.CauseInput, err.Error(), now)
 	case m.Queue.Node != a.process.table.Node: // S3
-		return a.apart(s, input, m.Queue.Node)
+		return a.apart(s, input, now, m.Queue.Node)
 	}
 	return a.echoes(s, input, now)
 }

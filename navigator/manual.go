@@ -17,27 +17,13 @@ import (
 // What people do: a manual activity is offered, claimed by one, and completed (R44 to R46).
 
 // prepareManual makes ready what only a manual activity has.
-func (a *Activity) prepareManual(t *processtable.Table) error {
+func (a *Activity) prepareManual() error {
 	if a.Kind != processtable.KindManual {
 		return nil
 	}
 	a.prepareOffer()
 	if err := a.prepareAsked(); err != nil {
 		return fmt.Errorf("staff: %w", err)
-	}
-	p := a.Activity.Priority
-	if p == nil && t.Priority != nil && t.Priority.Expr == nil { // one over the process's input is not known here
-		p = t.Priority
-	}
-	if a.priority = processtable.DefaultPriority; p == nil {
-		return nil
-	}
-	if a.priority = p.Fixed; p.Expr == nil {
-		return nil
-	}
-	var err error
-	if a.urgent, err = condition.LoadExpr(*p.Expr, inputScope(a.Input), container.Scalar(container.Int)); err != nil {
-		return fmt.Errorf("priority %q: %w", p.Expr.Text, err)
 	}
 	return nil
 }
@@ -98,19 +84,6 @@ func (a *Activity) offers(s *State, input *container.Struct) error {
 	return err
 }
 
-// ranks is the item's priority.
-func (a *Activity) ranks(s *State, input *container.Struct) (int, error) {
-	if a.urgent == nil {
-		return a.priority, nil
-	}
-	v, err := a.urgent.Eval(&condition.Spent{}, input, &condition.Values{Instance: s.Entry.Instance.String()})
-	if err != nil {
-		return 0, fmt.Errorf("priority: %w", err)
-	}
-	n, _ := v.(int64)
-	return int(min(max(n, 0), processtable.MaxPriority)), nil
-}
-
 // Offers says whether entries of the activity may be offered to people.
 func (a *Activity) Offers() bool { return a.Kind == processtable.KindManual }
 
@@ -144,7 +117,8 @@ func (a *Activity) Item(of behaviour.State) *behaviour.Item {
 		return out
 	}
 	out.Input, out.Title = input, a.title(input)
-	out.Priority, _ = a.ranks(s, input)
+	rank, _ := a.ranks(s, input)
+	out.Priority = rank.Priority(processtable.DefaultPriority)
 	return out
 }
 

@@ -305,7 +305,7 @@ func (n *notice) keep(s *noticed, at message.Snapshot, pause time.Duration, o be
 		Put: []message.Message{{Header: message.Header{
 			Queue:      message.Queue{Process: n.of.process.table.Process, Node: n.of.process.table.Node},
 			Definition: n.of.process.Definition(), Instance: s.Entry.Instance, Origin: s.Origin, Scope: s.Entry.Scope, SourceScope: s.Entry.Scope,
-			Activity: n.of.Name, Kind: message.KindSnapshot, Lane: message.LaneControl, Clock: message.Next(s.Clock), Trace: s.Trace,
+			Activity: n.of.Name, Kind: message.KindSnapshot, Lane: message.LaneControl, Clock: message.Next(s.Clock), Trace: s.Trace, Rank: s.Rank,
 		}, Body: message.EncodeSnapshot(at)}},
 		Timers:  []behaviour.Timer{{Due: at.Due, Pause: pause}},
 		Takes:   s.Passing(),

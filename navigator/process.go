@@ -18,6 +18,8 @@ type Process struct {
 	activities processtable.Rows[*Activity]          // those of rows that are FlowMark's
 	notices    map[processtable.ActivityID]*notice   // of activities here (R36)
 	detours    map[processtable.ActivityID]*Activity // elsewhere: only what leads out of them is known (R18)
+	urgent     urgency                               // over the process's input; prepared where that is: at nodes of starts
+	rank       message.Rank                          // of what has no priority of its own
 }
 
 // Activity is one prepared row of the table.
@@ -40,8 +42,7 @@ type Activity struct {
 	due, over moment                 // of Deadline and Wait
 	signal    *signal                // of what receives or sends events
 	notices   []noticeTimes
-	urgent    *condition.Expr // of a manual activity: its priority; nil: that is
-	priority  int
+	urgent    urgency               // the activity's own priority
 	elsewhere []processtable.NodeID // of a manual activity: where it is offered beside this node, its home
 	asked     []*condition.Expr     // of a manual activity: what is asked of the data to know who may do it
 	exit      *condition.Condition
@@ -77,6 +78,14 @@ func Prepare(t *processtable.Table, others behaviour.Registry) (*Process, error)
 	}
 	if reason := behaviour.Crossing(t); reason != "" {
 		return nil, fmt.Errorf("prepare %s at %s: %s", t.Process, t.Node, reason)
+	}
+	var err error
+	if p.urgent, err = prepareUrgency(t.Priority, t.Input); err != nil {
+		return nil, fmt.Errorf("prepare %s at %s: %w", t.Process, t.Node, err)
+	}
+	p.rank = message.RankOf(processtable.DefaultPriority)
+	if t.Priority != nil && t.Priority.Expr == nil {
+		p.rank = message.RankOf(int64(t.Priority.Fixed))
 	}
 	loaded := map[loadKey]*condition.Condition{}
 	for _, row := range t.Activities {
@@ -178,7 +187,10 @@ func (p *Process) prepare(row *processtable.Activity, loaded map[loadKey]*condit
 			return nil, err
 		}
 	}
-	if err := a.prepareManual(p.table); err != nil {
+	if a.urgent, err = prepareUrgency(row.Priority, row.Input); err != nil {
+		return nil, err
+	}
+	if err := a.prepareManual(); err != nil {
 		return nil, err
 	}
 	if err := a.prepareNotices(over); err != nil {

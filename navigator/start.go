@@ -32,11 +32,14 @@ func (p *Process) Start(o behaviour.Start) (behaviour.Effects, error) {
 	if judged.reason != "" { // R24
 		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, judged.reason)
 	}
+	if s.Rank, err = p.rankOf(o.Rank, o.Instance, o.Input); err != nil {
+		return behaviour.Effects{}, fmt.Errorf("start %s: %w", p.table.Process, err)
+	}
 	if err := p.checkLimit(s, o.Input, o.Now); err != nil {
 		return behaviour.Effects{}, fmt.Errorf("start %s: %w", p.table.Process, err)
 	}
 	e := source.terminate(s, &r, judged, behaviour.Outcome{What: behaviour.Terminated, Iteration: 1, Started: o.Now, By: o.Told})
-	if !e.Ends {
+	if e.Outcome.Rank = s.Rank; !e.Ends {
 		return behaviour.Effects{}, fmt.Errorf("start %s: %s", p.table.Process, e.Outcome.Reason)
 	}
 	e.Put = append(e.Put, source.record(s, message.Record{Started: o.Now, Key: o.Key, Input: input, By: o.By}))

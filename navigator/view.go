@@ -66,6 +66,9 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 	if v.Progress == behaviour.Erring && len(v.Waits) == 0 || v.Progress == behaviour.Ready {
 		v.Input, _ = a.InputOf(s) // where it cannot be made the reason says so
 	}
+	if v.Progress == behaviour.Ready || v.Progress == behaviour.Begun || v.Progress == behaviour.OnList {
+		v.Rank = a.shownRank(s, v.Input)
+	}
 	return v
 }
 

@@ -93,6 +93,10 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*execute.Thread, 
 	if err := n.mayStart(ctx, t.Process().Table()); err != nil {
 		return nil, false, err
 	}
+	rank, err := n.rankOf(t.Process().Table(), r.Priority)
+	if err != nil {
+		return nil, false, err
+	}
 	input, err := decodeInput(t.Process().Table().Input, r.Input)
 	if err != nil {
 		return nil, false, api.ContainerErrorf(api.CodeRefused, err, "see the process's `input` structure", "start %s: input", t.ID())
@@ -112,7 +116,7 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*execute.Thread, 
 	if err := n.queue.WaitCapacity(ctx); err != nil {
 		return nil, false, asAPI(err)
 	}
-	started, err := t.Start(ctx, behaviour.Start{Instance: r.Instance, Key: r.Key, Input: input, Now: n.sched.Now(), By: starterOf(api.CallerOf(ctx)), Told: n.startedBy(ctx)})
+	started, err := t.Start(ctx, behaviour.Start{Instance: r.Instance, Key: r.Key, Input: input, Now: n.sched.Now(), By: starterOf(api.CallerOf(ctx)), Told: n.startedBy(ctx), Rank: rank})
 	switch {
 	case err != nil:
 		return nil, false, asAPI(err)

@@ -59,6 +59,12 @@ func (n *Node) Resume(ctx context.Context, id api.InstanceID, r api.ResumeReques
 	return told(w, n.unlessStopping(err))
 }
 
+// Expedite gives an instance another priority (N31).
+func (n *Node) Expedite(ctx context.Context, id api.InstanceID, r api.ExpediteRequest) (api.Word, error) {
+	w, err := n.commands.Expedite(ctx, id, r)
+	return told(w, n.unlessStopping(err))
+}
+
 // RetryRefused delivers a refused message again.
 func (n *Node) RetryRefused(ctx context.Context, number uint64) (api.RefusedDecision, error) {
 	return told(n.commands.RetryRefused(ctx, number))

@@ -136,13 +136,15 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 	return append(kinds, kindsOfWhole(tx)...)
 }
 
-// kindOfMark says whether an instance is suspended or resumed here, or the node has acted on that.
+// kindOfMark says whether an instance is suspended, resumed or expedited here, or the node has acted on that.
 func kindOfMark(m *message.Message) string {
 	switch mark, err := message.DecodeMark(m.Body); {
 	case err == nil && !mark.New:
 		return "heed"
 	case err == nil && mark.Resumes():
 		return "resume"
+	case err == nil && mark.Expedites():
+		return "expedite"
 	}
 	return "suspend"
 }
@@ -306,7 +308,7 @@ func kindsOf(e record.Event) []string {
 	case record.EventWithdrawn:
 		return []string{"withdraw"}
 	case record.EventErased: // how far it is says so
-	case record.EventSuspended, record.EventResumed: // their marks say so
+	case record.EventSuspended, record.EventResumed, record.EventExpedited: // their marks say so
 	case record.EventBegun: // its message says so
 	case record.EventCancelling: // of a block of hundreds: its parts are as a cancel
 	}

@@ -28,6 +28,7 @@ type Backend struct {
 	OnTerminate   func(context.Context, api.InstanceID, string) error
 	OnSuspend     func(context.Context, api.InstanceID, api.SuspendRequest) (api.Word, error)
 	OnResume      func(context.Context, api.InstanceID, api.ResumeRequest) (api.Word, error)
+	OnExpedite    func(context.Context, api.InstanceID, api.ExpediteRequest) (api.Word, error)
 	OnDead        func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error)
 	OnDeadMessage func(context.Context, uint64) (api.RefusedMessage, error)
 	OnRetryDead   func(context.Context, uint64) (api.RefusedDecision, error)
@@ -131,6 +132,14 @@ func (b *Backend) Suspend(ctx context.Context, id api.InstanceID, r api.SuspendR
 		return api.Word{}, unexpected("Suspend")
 	}
 	return b.OnSuspend(ctx, id, r)
+}
+
+// Expedite calls OnExpedite.
+func (b *Backend) Expedite(ctx context.Context, id api.InstanceID, r api.ExpediteRequest) (api.Word, error) {
+	if b.OnExpedite == nil {
+		return api.Word{}, unexpected("Expedite")
+	}
+	return b.OnExpedite(ctx, id, r)
 }
 
 // Resume calls OnResume.

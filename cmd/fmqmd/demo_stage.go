@@ -176,7 +176,7 @@ func (s *stage) record(site string, r record.AuditRecord) {
 		s.at(site, s.style.Busy("▶"), s.style.Strong(activity)+" begins")
 	case record.EventDecided, record.EventRaced, record.EventNotified, record.EventThinned: // no process of the demo has races
 	case record.EventReturned: // its end is shown
-	case record.EventAsked, record.EventAnswered, record.EventSuspended, record.EventResumed, record.EventErased: // the demo asks nothing
+	case record.EventAsked, record.EventAnswered, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventErased: // the demo asks nothing
 	case record.EventSent, record.EventReceived, record.EventPutBack: // nor does it know events
 	case record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn: // nor people
 	}

@@ -27,6 +27,7 @@
 //	abort, relay        a parent ends it; the other nodes are told
 //	terminate, stop     a marker of a terminated instance; an entry of it ends
 //	suspend, resume     a mark of an instance is put: it rests, or goes on
+//	expedite            likewise: it has another priority
 //	heed                the node has acted on a mark
 //	finish, skip        an operator ends an activity by hand
 //	offer, withdraw     a manual activity is offered to people, taken from them

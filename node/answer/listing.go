@@ -330,6 +330,9 @@ func (a *Answers) listed(started record.AuditRecord, ended *record.AuditRecord) 
 		Instance: started.Instance, Process: started.Process.String(), Origin: string(a.Self),
 		Key: started.Reason, State: api.InstanceRunning, Started: started.Time, Parent: report.ParentOf(&started), StartedBy: started.By,
 	}
+	if i.Priority, err = a.priorityOf(started); err != nil {
+		return i, err
+	}
 	switch {
 	case ended == nil:
 		err = a.listRunning(&i, started)
@@ -339,6 +342,26 @@ func (a *Answers) listed(started record.AuditRecord, ended *record.AuditRecord) 
 		i.State, i.Ended = api.InstanceFinished, ended.Time
 	}
 	return i, err
+}
+
+// priorityOf is the priority of an instance that was started here, as it is now.
+func (a *Answers) priorityOf(started record.AuditRecord) (*int, error) {
+	found, err := a.Queue.Marks(started.Process, started.Instance)
+	if err != nil {
+		return nil, err
+	}
+	var marks []message.Marked
+	for i := range found {
+		mark, err := message.MarkOf(&found[i])
+		if err != nil {
+			return nil, err
+		}
+		marks = append(marks, mark)
+	}
+	if last := message.Expedited(marks, a.Self); last != nil {
+		return api.ShownPriority(last.Rank.Priority(api.DefaultPriority)), nil
+	}
+	return report.PriorityOf(a.tableOf(started.Process), &started), nil
 }
 
 // listRunning adds what the origin's queue says of an instance that has not ended: an

@@ -17,7 +17,7 @@ import (
 )
 
 // AskSuspend is an operator's command about an instance that was started at the node asked: to suspend it or
-// something of it, or to lift suspends (N29).
+// something of it, to lift suspends (N29), or to give it another priority (N31).
 const AskSuspend = "suspend"
 
 // SuspendQuestion is asked with AskSuspend.
@@ -27,6 +27,7 @@ type SuspendQuestion struct {
 	Scope    string             `json:"scope,omitempty"` // as entries have it
 	Activity string             `json:"activity,omitempty"`
 	Resume   bool               `json:"resume,omitempty"`
+	Rank     message.Rank       `json:"rank,omitempty"` // of an expedite: one more than the priority; 0: it is none
 	Only     message.WordID     `json:"only,omitzero"`
 	Until    time.Time          `json:"until,omitzero"`
 	Reason   string             `json:"reason,omitempty"`
@@ -58,6 +59,11 @@ func (c *Commands) Resume(ctx context.Context, id message.InstanceID, r api.Resu
 	})
 }
 
+// Expedite gives an instance another priority, at every node of its process, as Suspend does.
+func (c *Commands) Expedite(ctx context.Context, id message.InstanceID, r api.ExpediteRequest) (api.Word, error) {
+	return c.suspend(ctx, SuspendQuestion{Instance: id, Rank: message.RankOf(int64(r.Priority)), Reason: r.Reason, ID: r.Word})
+}
+
 func (c *Commands) suspend(ctx context.Context, q SuspendQuestion) (api.Word, error) {
 	g, err := c.Site.Gather(ctx, q.Instance, "")
 	if err != nil {
@@ -87,8 +93,11 @@ func (c *Commands) suspend(ctx context.Context, q SuspendQuestion) (api.Word, er
 }
 
 func (q *SuspendQuestion) word() string {
-	if q.Resume {
+	switch {
+	case q.Resume:
 		return "resume"
+	case q.Rank != 0:
+		return "expedite"
 	}
 	return "suspend"
 }
@@ -140,6 +149,9 @@ func (c *Commands) SuspendFor(ctx context.Context, peer processtable.NodeID, q S
 	if refused := c.Allow(&by); refused != nil {
 		return api.Word{}, refused
 	}
+	if q.Rank > message.MaxRank || q.Rank != 0 && (q.Resume || q.Activity != "" || !q.Until.IsZero()) {
+		return api.Word{}, api.Errorf(api.CodeRefused, "ask at "+string(c.Self)+" itself", "%s asks for what cannot be", peer)
+	}
 	if q.Clock > message.MaxClock || len(q.Seen) > message.MaxLifts || len(q.Reason) > api.MaxReason {
 		return api.Word{}, api.Errorf(api.CodeRefused, "ask at "+string(c.Self)+" itself", "%s asks for what cannot be", peer)
 	}
@@ -183,8 +195,11 @@ func (c *Commands) suspendHere(ctx context.Context, id processtable.ProcessID, q
 			mark.ID = c.newWordID()
 		}
 		mark.Time = c.Scheduler.Now()
+		for i := range marks { // the later word is that of the higher clock
+			q.Clock = max(q.Clock, marks[i].Clock)
+		}
 		msg := mark.Message(message.Queue{Process: id, Node: c.Self}, q.Instance, c.Self, message.Next(q.Clock))
-		line := record.Suspended(&mark)
+		line := record.Marked(&mark)
 		line.Time, line.Clock, line.Origin = mark.Time, msg.Clock, c.Self
 		line.Process, line.Definition, line.Instance = id, p.Definition(), q.Instance
 		if err := c.Site.Commit(ctx, &record.Tx{Put: []message.Message{msg}, Audit: []record.AuditRecord{line}}); err != nil {
@@ -193,7 +208,7 @@ func (c *Commands) suspendHere(ctx context.Context, id processtable.ProcessID, q
 	}
 	return api.Word{
 		Instance: q.Instance, Scope: report.ShownScope(message.Scope(q.Scope), q.Activity), Activity: q.Activity, Word: q.word(),
-		ID: mark.ID, Result: api.WordDone, Node: string(c.Self), Reason: c.notReading(p.Table()),
+		ID: mark.ID, Result: api.WordDone, Node: string(c.Self), Reason: c.notReading(p.Table(), q),
 	}, nil
 }
 
@@ -256,11 +271,20 @@ func (c *Commands) marksOf(id processtable.ProcessID, i message.InstanceID) (mar
 func (q *SuspendQuestion) mark(force, all []message.Marked, by string) (m message.Mark, done bool, err error) {
 	m = message.Mark{
 		ID: q.ID, Scope: message.Scope(q.Scope), Activity: processtable.ActivityID(q.Activity),
-		By: by, Reason: q.Reason, Until: q.Until, New: true, Spread: true, Noted: true,
+		By: by, Reason: q.Reason, Until: q.Until, New: true, Spread: true, Noted: true, Rank: q.Rank,
 	}
 	same := func(s message.Marked) bool { return s.Scope == m.Scope && s.Activity == m.Activity }
 	if i := slices.IndexFunc(all, func(s message.Marked) bool { return s.ID == q.ID }); i >= 0 {
 		return all[i].Mark, true, nil // it is asked again
+	}
+	if q.Rank != 0 {
+		if last := message.Expedited(all, ""); last != nil && last.Rank == q.Rank && last.By == by && last.Reason == q.Reason && q.ID == (message.WordID{}) {
+			return last.Mark, true, nil
+		}
+		if len(all) >= maxMarks {
+			return m, false, api.Errorf(api.CodeRefused, "suspend, resume and expedite it less often", "instance %s was suspended, resumed and expedited %d times", q.Instance, len(all))
+		}
+		return m, false, nil
 	}
 	if !q.Resume {
 		if i := slices.IndexFunc(force, func(s message.Marked) bool {
@@ -307,7 +331,7 @@ func (q *SuspendQuestion) what() string {
 }
 
 // notReading names the nodes that cannot read a mark yet, or nothing (N17).
-func (c *Commands) notReading(t *processtable.Table) string {
+func (c *Commands) notReading(t *processtable.Table, q *SuspendQuestion) string {
 	var old []string
 	for _, node := range c.nodesOf(t) {
 		if reads := c.reads(node); node != c.Self && reads != nil && reads.Bodies[message.KindMark] == 0 {
@@ -316,6 +340,9 @@ func (c *Commands) notReading(t *processtable.Table) string {
 	}
 	if len(old) == 0 {
 		return ""
+	}
+	if q.Rank != 0 {
+		return "keeps its priority at " + strings.Join(old, ", ") + " until that is upgraded: its version knows none"
 	}
 	return "goes on at " + strings.Join(old, ", ") + " until that is upgraded: its version knows no suspends"
 }

@@ -10,16 +10,22 @@ import (
 
 // slots are the places in which activity threads run programs: for each program as
 // many as its registration says, over all process threads of the node. A place that
-// comes free is handed to the thread that has waited longest.
+// comes free is handed to the thread whose turn is the lowest (thread.Ask); of equals, to the one that has waited longest.
 type slots struct {
 	mu    sync.Mutex
 	limit func(processtable.ProgramID) int
 	used  map[processtable.ProgramID]int
-	queue map[processtable.ProgramID][]*threadPlaces
+	queue map[processtable.ProgramID][]wanted
+}
+
+// wanted is that a thread waits for a place.
+type wanted struct {
+	thread *threadPlaces
+	turn   int64
 }
 
 func newSlots(limit func(processtable.ProgramID) int) *slots {
-	return &slots{limit: limit, used: map[processtable.ProgramID]int{}, queue: map[processtable.ProgramID][]*threadPlaces{}}
+	return &slots{limit: limit, used: map[processtable.ProgramID]int{}, queue: map[processtable.ProgramID][]wanted{}}
 }
 
 // threadPlaces is one thread's view of the slots. granted is called without the
@@ -34,8 +40,8 @@ func (s *slots) of(granted func(processtable.ProgramID)) *threadPlaces {
 	return &threadPlaces{slots: s, granted: granted, waiting: map[processtable.ProgramID]bool{}}
 }
 
-// TryAcquire takes a place, or notes that the thread wants one.
-func (t *threadPlaces) TryAcquire(p processtable.ProgramID) bool {
+// TryAcquire takes a place, or notes that the thread wants one, for a turn: instead of that which it has wanted it for before.
+func (t *threadPlaces) TryAcquire(p processtable.ProgramID, turn int64) bool {
 	s := t.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,14 +49,17 @@ func (t *threadPlaces) TryAcquire(p processtable.ProgramID) bool {
 		s.used[p]++
 		return true
 	}
-	if !t.waiting[p] {
-		t.waiting[p] = true
-		s.queue[p] = append(s.queue[p], t)
+	if t.waiting[p] {
+		at := slices.IndexFunc(s.queue[p], func(w wanted) bool { return w.thread == t })
+		s.queue[p][at].turn = turn
+		return false
 	}
+	t.waiting[p] = true
+	s.queue[p] = append(s.queue[p], wanted{t, turn})
 	return false
 }
 
-// Release gives a place back, to the thread that has waited longest if there is one.
+// Release gives a place back, to the thread whose turn it is if there is one.
 func (t *threadPlaces) Release(p processtable.ProgramID) {
 	s := t.slots
 	s.mu.Lock()
@@ -66,11 +75,17 @@ func (t *threadPlaces) Release(p processtable.ProgramID) {
 func (s *slots) hand(p processtable.ProgramID) []*threadPlaces {
 	var granted []*threadPlaces
 	for len(s.queue[p]) > 0 && s.used[p] < s.limit(p) {
-		next := s.queue[p][0]
-		s.queue[p] = s.queue[p][1:]
-		delete(next.waiting, p)
+		next := 0
+		for i, w := range s.queue[p] {
+			if w.turn < s.queue[p][next].turn {
+				next = i
+			}
+		}
+		of := s.queue[p][next].thread
+		s.queue[p] = slices.Delete(s.queue[p], next, next+1)
+		delete(of.waiting, p)
 		s.used[p]++
-		granted = append(granted, next)
+		granted = append(granted, of)
 	}
 	if len(s.queue[p]) == 0 {
 		delete(s.queue, p)

@@ -236,11 +236,12 @@ func (t *Thread) End(begun bool) error {
 // askPlace takes a place for an activity, if there is one; else it comes through granted.
 // Nil: it is not there yet.
 func (t *Thread) askPlace(e thread.Ask) thread.Event {
+	delete(t.asked, e.Program) // it takes the place of what was asked before
 	switch {
 	case t.holds(e):
 		return thread.HeldBack{Token: e.Token}
-	case t.places.TryAcquire(e.Program):
-		return thread.Granted{Token: e.Token}
+	case t.places.TryAcquire(e.Program, e.Turn):
+		return thread.Granted{Token: e.Token, Program: e.Program}
 	}
 	t.asked[e.Program] = e
 	return nil

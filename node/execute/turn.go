@@ -240,6 +240,6 @@ func (t *Thread) granted(program processtable.ProgramID) {
 		t.places.Release(program)
 		t.step(thread.HeldBack{Token: e.Token})
 	default:
-		t.step(thread.Granted{Token: e.Token})
+		t.step(thread.Granted{Token: e.Token, Program: program})
 	}
 }

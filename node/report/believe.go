@@ -31,7 +31,7 @@ func (r Report) Believed(node processtable.NodeID, table *processtable.Table) (R
 	name := string(node)
 	atOrigin := r.Origin == name
 	if !atOrigin {
-		r.State, r.Key, r.Output, r.Notices, r.Parent, r.StartedBy = "", "", nil, nil, nil, ""
+		r.State, r.Key, r.Output, r.Notices, r.Parent, r.StartedBy, r.Priority = "", "", nil, nil, nil, "", nil
 		r.Started, r.Ended, r.Erased = time.Time{}, time.Time{}, time.Time{}
 	}
 	places := placesOf(r.Roster)

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fmqm/api"
@@ -68,7 +69,7 @@ func rank(e api.Event) int {
 		return 0
 	case api.EventAsked, api.EventBegun:
 		return 1
-	case api.EventRetried, api.EventForced, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventClaimed, api.EventSuspended, api.EventResumed:
+	case api.EventRetried, api.EventForced, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventClaimed, api.EventSuspended, api.EventResumed, api.EventExpedited:
 		return 2
 	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling,
 		api.EventSent, api.EventReceived, api.EventPutBack, api.EventRaced, api.EventNotified,
@@ -151,6 +152,7 @@ var Events = map[record.Event]api.Event{
 	record.EventSuspended:  api.EventSuspended,
 	record.EventResumed:    api.EventResumed,
 	record.EventErased:     api.EventErased,
+	record.EventExpedited:  api.EventExpedited,
 
 	record.EventOffered:     api.EventOffered,
 	record.EventClaimed:     api.EventClaimed,
@@ -205,6 +207,8 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		}
 	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
 		record.EventCancelled, record.EventCancelling, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed:
+	case record.EventExpedited:
+		e.About = "priority " + strconv.Itoa(r.Rank.Priority(0))
 	case record.EventBegun, record.EventReturned:
 		if r.Child != nil {
 			e.About = r.Child.Instance.String()

@@ -72,7 +72,7 @@ func (f *Facts) Report(q Question) Report {
 		ended[api.InScope(string(rec.Scope), string(rec.Activity))] = rec
 	}
 	r.Marks = marksAt(v.Marks, origin)
-	lives := inspect(f.Process, v.Messages, f.Runs, f.Now)
+	lives := inspect(f.Process, v.Messages, f.Runs, f.Now, expeditedHere(v.Marks, origin))
 	f.instance(&r, ended)
 	f.activities(&r, &q, ended, lives)
 	if q.History {
@@ -220,6 +220,7 @@ func (f *Facts) instance(r *Report, ended ends) {
 		if start.Erased != nil {
 			r.Erased = start.Erased.Time
 		}
+		r.Priority = PriorityOf(f.table(), &start)
 	}
 	end, over := ended[string(processtable.Sink)]
 	if !ok || !over {
@@ -293,6 +294,9 @@ func (f *Facts) underWay(r *Report, a *processtable.Activity, l *live) {
 	if l.Item != nil {
 		last := &r.Activities[len(r.Activities)-1]
 		last.Item, last.By, last.For = l.item(), l.Item.By.Person, l.Item.By.For
+	}
+	if l.Rank != 0 {
+		r.Activities[len(r.Activities)-1].Priority = api.ShownPriority(l.Rank.Priority(api.DefaultPriority))
 	}
 	if a.Kind == processtable.KindBundle { // iterations are of its elements
 		r.Activities[len(r.Activities)-1].Iterations = 0

@@ -168,7 +168,10 @@ func (r *reading) status() api.Status {
 		return s
 	}
 	s.State, s.Key, s.Started, s.Ended, s.Output = origin.State, origin.Key, origin.Started, origin.Ended, origin.Output
-	s.Parent, s.StartedBy, s.Erased = origin.Parent, origin.StartedBy, origin.Erased
+	s.Parent, s.StartedBy, s.Erased, s.Priority = origin.Parent, origin.StartedBy, origin.Erased, origin.Priority
+	if last := r.expedited(); last != nil {
+		s.Priority = api.ShownPriority(last.Rank.Priority(api.DefaultPriority))
+	}
 	if s.State == api.InstanceRunning {
 		r.addSuspends(&s)
 	}

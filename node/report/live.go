@@ -38,8 +38,8 @@ type Run struct {
 }
 
 // inspect folds what the store has of an instance and says how far each activity is. What
-// only memory knows, which programs run, is in executing.
-func inspect(p behaviour.Process, messages []message.Message, executing map[message.Entry]Run, now time.Time) []live {
+// only memory knows, which programs run, is in executing; expedited is the priority that an operator has given the instance.
+func inspect(p behaviour.Process, messages []message.Message, executing map[message.Entry]Run, now time.Time, expedited message.Rank) []live {
 	states := map[message.Entry]behaviour.State{}
 	notices := map[message.Entry][]string{}
 	var order []message.Entry
@@ -63,6 +63,7 @@ func inspect(p behaviour.Process, messages []message.Message, executing map[mess
 	}
 	out := make([]live, 0, len(order))
 	for _, key := range order {
+		states[key].Known().Expedited = expedited
 		l := liveOf(key, p.Activity(key.Row()), states[key], now)
 		if run, under := executing[key]; under && l.State == api.ActivityReady {
 			l.run(run)

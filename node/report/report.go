@@ -38,6 +38,7 @@ type Report struct {
 	State      api.InstanceState  `json:"state,omitempty"`      // of the origin: running, finished, terminated
 	Key        string             `json:"key,omitempty"`        // of the origin
 	StartedBy  string             `json:"started_by,omitempty"` // of the origin: who has started it by hand
+	Priority   *int               `json:"priority,omitempty"`   // of the origin: that it was started with; missing: 4
 	Parent     *api.Parent        `json:"parent,omitempty"`     // of the origin: the activity that has begun the instance
 	By         string             `json:"by,omitempty"`         // of the origin: who has terminated it
 	Started    time.Time          `json:"started,omitzero"`

@@ -11,7 +11,7 @@ import (
 	"fmqm/processtable"
 )
 
-// Suspending is a mark of the instance at a node: a suspend, or a resume (N29).
+// Suspending is a mark of the instance at a node: a suspend, or a resume (N29), or an expedite (N31).
 type Suspending struct {
 	ID       message.WordID   `json:"id"`
 	Scope    string           `json:"scope,omitempty"` // as entries have it
@@ -22,6 +22,8 @@ type Suspending struct {
 	Time     time.Time        `json:"time"`
 	Until    time.Time        `json:"until,omitzero"`
 	Expires  bool             `json:"expires,omitempty"` // the node has lifted it by itself, as others do
+	Rank     message.Rank     `json:"rank,omitempty"`    // of an expedite
+	Clock    uint64           `json:"clock,omitempty"`   // of an expedite: the highest counts
 }
 
 // marksAt are the marks that a node has of an instance that was started at origin.
@@ -31,10 +33,14 @@ func marksAt(all []message.Message, origin processtable.NodeID) (marks []Suspend
 		if err != nil || origin != "" && m.Origin != origin {
 			continue
 		}
-		marks = append(marks, Suspending{
+		one := Suspending{
 			ID: m.ID, Scope: string(m.Scope), Activity: string(m.Activity), Lifts: m.Lifts, By: m.By, Reason: m.Reason,
-			Time: m.Time, Until: m.Until, Expires: m.Expires(),
-		})
+			Time: m.Time, Until: m.Until, Expires: m.Expires(), Rank: m.Rank,
+		}
+		if m.Expedites() {
+			one.Clock = m.Clock
+		}
+		marks = append(marks, one)
 	}
 	return marks
 }
@@ -45,7 +51,7 @@ func (g *Gathered) suspends() (in []Suspending) {
 	all := g.allMarks()
 	for _, s := range all {
 		lifted := func(m Suspending) bool { return slices.Contains(m.Lifts, s.ID) }
-		if len(s.Lifts) == 0 && !slices.ContainsFunc(all, lifted) {
+		if len(s.Lifts) == 0 && s.Rank == 0 && !slices.ContainsFunc(all, lifted) {
 			in = append(in, s)
 		}
 	}
@@ -60,6 +66,16 @@ func (g *Gathered) InForce(scope, activity string) (ids []message.WordID) {
 		}
 	}
 	return ids
+}
+
+// expedited is the last expedite that any node that answered has heard of; nil: there is none.
+func (g *Gathered) expedited() (last *Suspending) {
+	for _, m := range g.allMarks() {
+		if m.Rank != 0 && (last == nil || cmp.Or(cmp.Compare(m.Clock, last.Clock), slices.Compare(m.ID[:], last.ID[:])) > 0) {
+			last = &m
+		}
+	}
+	return last
 }
 
 // allMarks are the marks of all nodes, each once, the oldest first.
@@ -85,10 +101,10 @@ func (g *Gathered) addSuspends(s *api.Status) {
 	s.Pending = g.pending()
 }
 
-// pending are the nodes that have not heard of a suspend that is in force, or of a resume of one that they
-// have heard of. Of one that does not answer nobody knows: it counts as such.
+// pending are the nodes that have not heard of a suspend that is in force, of a resume of one that they
+// have heard of, or of the last expedite. Of one that does not answer nobody knows: it counts as such.
 func (g *Gathered) pending() (out []api.Pending) {
-	all, force := g.allMarks(), g.suspends()
+	all, force, expedited := g.allMarks(), g.suspends(), g.expedited()
 	if len(all) == 0 {
 		return nil
 	}
@@ -115,6 +131,9 @@ func (g *Gathered) pending() (out []api.Pending) {
 			if len(m.Lifts) > 0 {
 				word = "resume"
 				wanted = !m.Expires && (!answered || slices.ContainsFunc(m.Lifts, has))
+			}
+			if m.Rank != 0 {
+				word, wanted = "expedite", m.ID == expedited.ID
 			}
 			if wanted && !has(m.ID) {
 				out = append(out, api.Pending{Word: word, ID: m.ID, Node: node, LastHeard: last})

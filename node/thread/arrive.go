@@ -239,7 +239,7 @@ func (m *Machine) enter(d record.Delivery, marker *message.Message, marks []mess
 		e.Known.Origin = startedAt(d.Messages)
 		e.Known.Stop(*marker)
 	}
-	tellMarks(e, marks)
+	tellMarks(e, marks, startedAt(d.Messages))
 	m.table.Add(e)
 	m.fold(e, d.Messages)
 }

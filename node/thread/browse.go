@@ -31,6 +31,7 @@ func (m *Machine) browseOn() {
 // browseAgain lets the browse begin anew.
 func (m *Machine) browseAgain() {
 	m.browse = browse{on: true}
+	m.places.browses()
 	m.starts.browse()
 	m.census.restart()
 	m.do(Look{})
@@ -94,6 +95,7 @@ func (m *Machine) browsed(e Browsed) {
 		return
 	}
 	b.on = false
+	m.places.before = nil
 	m.census.complete = true
 	m.table.Scanned()
 }

@@ -54,7 +54,7 @@ func (m *Machine) consider(e *instancetable.Entry) {
 		if !suspended(e) && !e.State.Interrupted() && !m.yields(e) {
 			return
 		}
-		m.table.SetPhase(e, instancetable.Waiting) // its place in the list is skipped later
+		m.leaves(e)
 	case instancetable.Waiting:
 	}
 	if len(m.held[e.Key]) > 0 || m.stands(e) && !m.passedAround(e) { // an operator's hand is on it, or it is suspended

@@ -3,7 +3,7 @@
 // starts nothing; package node has the task around it.
 //
 // A message's way through the files: arrive.go (it comes), consider.go (it is folded, and
-// the activity is asked what should be), places.go (a program waits for a place),
+// the activity is asked what should be), places.go and line.go (a program waits for a place, in the order of turns),
 // settle.go and cascade.go (what follows becomes a transaction, and the table follows that).
 // refuse.go is what cannot take effect, browse.go recovery, instance.go and starts.go what
 // concerns an instance as a whole, word.go, operate.go and verdict.go what people say, command.go,

@@ -54,12 +54,13 @@ type Browse struct {
 }
 
 // Ask asks for a place of a program, for an activity that will send to some nodes.
-// Granted or HeldBack answers, at some time.
+// Granted or HeldBack answers, at some time, unless another is asked for the same program before: that takes its place.
 type Ask struct {
 	Token   Token
 	Program processtable.ProgramID
 	Row     processtable.RowID
 	To      []processtable.NodeID
+	Turn    int64 // the lower one goes first, of all process threads
 }
 
 // GiveBack gives back a place that was granted.

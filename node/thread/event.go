@@ -88,7 +88,10 @@ const (
 )
 
 // Granted answers Ask: there is a place.
-type Granted struct{ Token Token }
+type Granted struct {
+	Token   Token
+	Program processtable.ProgramID
+}
 
 // HeldBack answers Ask: the activity would send where nothing more may wait (S3).
 type HeldBack struct{ Token Token }

@@ -18,6 +18,7 @@ const Routing processtable.ProgramID = ""
 // Bounds of one process thread.
 const (
 	readyLimit    = 4096    // entries that wait for a place of one program, in memory
+	sinceLimit    = 1 << 16 // entries that are ready in the store only of which is known since when: some 10 MiB
 	browseChunk   = 256     // entries that one browse reads
 	inFlightLimit = 2048    // transactions under way beyond which a browse waits
 	cascadeOps    = 1000    // operations of one transaction (N5)
@@ -128,7 +129,7 @@ func (m *Machine) Step(now time.Time, e Event) []Effect {
 	case Committed:
 		m.committed(e)
 	case Granted:
-		m.granted(e.Token)
+		m.granted(e.Token, e.Program)
 	case HeldBack:
 		m.heldBack(e.Token)
 	case Ended:

@@ -12,7 +12,7 @@ import (
 	"fmqm/queue/record"
 )
 
-// Suspends (N29). The marks of an instance lie at a node as a set, beside its marker; each entry has those in
+// Suspends (N29), and priorities (N31). The marks of an instance lie at a node as a set, beside its marker; each entry has those in
 // force, read with it and changed where it is in memory. What a suspend holds decides nothing and invokes
 // nothing: its messages lie. What has ended meanwhile is committed at once, and what that leads to lies.
 //
@@ -57,9 +57,13 @@ func suspendedText(s *message.Marked) string {
 	return out
 }
 
-// tellMarks tells an entry of its instance's marks. What follows on a resume comes after it (invariant 14).
-func tellMarks(e *instancetable.Entry, marks []message.Marked) {
-	e.Suspends = message.InForce(marks)
+// tellMarks tells an entry of the marks of its instance, which was started at origin. What follows on a resume comes after
+// it (invariant 14).
+func tellMarks(e *instancetable.Entry, marks []message.Marked, origin processtable.NodeID) {
+	e.Suspends, e.Known.Expedited = message.InForce(marks), 0
+	if last := message.Expedited(marks, origin); last != nil {
+		e.Known.Expedited = last.Rank
+	}
 	for i := range marks {
 		if m := &marks[i]; m.Resumes() && (e.Known.Origin == "" || m.Origin == e.Known.Origin) && m.Holds(&e.Key) {
 			e.Known.Clock = max(e.Known.Clock, m.Clock)
@@ -165,10 +169,13 @@ func (h *heeding) call(m *Machine, key message.Entry, e *instancetable.Entry) {
 	switch {
 	case e != nil:
 		h.clock = max(h.clock, e.Known.Clock)
-		tellMarks(e, h.marks)
+		rank := e.Known.Expedited
+		if tellMarks(e, h.marks, e.Known.Origin); rank != e.Known.Expedited && e.Phase == instancetable.Ready {
+			m.leaves(e)
+		}
 		m.show(e)
 		m.consider(e)
-	case m.offers(key), slices.ContainsFunc(h.marks, func(s message.Marked) bool { return s.Resumes() }): // worklists show what is suspended
+	case m.offers(key), slices.ContainsFunc(h.marks, func(s message.Marked) bool { return !s.Suspends() }): // worklists show what is suspended
 		m.takeUp(key)
 	}
 }
@@ -223,7 +230,7 @@ func (h *heeding) act(m *Machine, f *Facts) {
 	force := message.InForce(f.Marks)
 	for i := range f.Marks {
 		if mark := &f.Marks[i]; mark.New {
-			lies := mark.Resumes() || slices.ContainsFunc(force, func(s message.Marked) bool { return s.ID == mark.ID })
+			lies := !mark.Suspends() || slices.ContainsFunc(force, func(s message.Marked) bool { return s.ID == mark.ID })
 			puts = append(puts, m.spread(h, mark)...)
 			if lies && !mark.Expires() { // a child has the time itself
 				puts = append(puts, m.toChildren(mark, f.Children)...)
@@ -288,7 +295,7 @@ func (h *heeding) settle(m *Machine, tx *record.Tx, mark *message.Marked) {
 // note writes the line of the instance's history, which has it where that was started.
 func (h *heeding) note(m *Machine, tx *record.Tx, mark *message.Marked) {
 	if mark.Origin == m.self {
-		line := record.Suspended(&mark.Mark)
+		line := record.Marked(&mark.Mark)
 		line.Time, line.Clock, line.Origin = m.now, message.Next(max(mark.Clock, h.clock)), m.self
 		line.Process, line.Definition, line.Instance = m.id(), m.process.Definition(), h.id
 		tx.Audit = append(tx.Audit, line)

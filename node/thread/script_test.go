@@ -159,7 +159,7 @@ func (s *script) do(d *datadriven.TestData) {
 	case "told":
 		s.told(words)
 	case "grant":
-		s.give(token(), Granted{token()})
+		s.grant(token())
 	case "hold":
 		s.give(token(), HeldBack{token()})
 	case "room":
@@ -424,7 +424,7 @@ func (s *script) rest() {
 			case Commit:
 				s.tell(token, nil)
 			case Ask:
-				s.give(token, Granted{token})
+				s.grant(token)
 			case Inquire:
 				s.give(token, s.found(e))
 			}
@@ -557,4 +557,10 @@ func (s *script) state() {
 	if c := s.machine.census; c.complete {
 		s.out = append(s.out, fmt.Sprintf("%d in error", c.inError))
 	}
+}
+
+// grant gives a place that was asked for.
+func (s *script) grant(token Token) {
+	ask, _ := s.asked[token].(Ask)
+	s.give(token, Granted{token, ask.Program})
 }

@@ -335,6 +335,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects *behaviou
 		Instance: key.Instance, Origin: s.Origin, Scope: key.Scope, Activity: key.Activity,
 		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
 		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending, Parent: o.Parent, About: o.About, Counted: o.Counted,
+		Rank: o.Rank,
 	}
 	if o.Child != (message.Child{}) {
 		child := o.Child

@@ -107,7 +107,7 @@ func (s *site) ask(e Ask) {
 		s.event(HeldBack{e.Token})
 	case f.used[e.Program] < f.limit && len(f.queue[e.Program]) == 0:
 		f.used[e.Program]++
-		s.event(Granted{e.Token})
+		s.event(Granted{e.Token, e.Program})
 	default:
 		f.queue[e.Program] = append(f.queue[e.Program], e.Token)
 	}
@@ -127,7 +127,7 @@ func (s *site) release(program processtable.ProgramID) {
 	f := s.free
 	if next := f.queue[program]; len(next) > 0 {
 		f.queue[program] = next[1:]
-		s.events = append(s.events, Granted{next[0]})
+		s.events = append(s.events, Granted{next[0], program})
 	} else {
 		f.used[program]--
 	}

@@ -25,6 +25,7 @@ type modelStore struct {
 	entries map[message.Entry]map[message.Key]message.Message
 	records map[message.Entry]message.Message
 	markers map[message.InstanceID]message.Message
+	lying   map[message.InstanceID][]message.Message
 	timers  map[timerKey]record.Timer
 	audits  []record.AuditRecord
 	aside   []record.Refused
@@ -68,9 +69,9 @@ func newModelStore(self processtable.NodeID) *modelStore {
 		self:    self,
 		entries: map[message.Entry]map[message.Key]message.Message{},
 		records: map[message.Entry]message.Message{},
-		markers: map[message.InstanceID]message.Message{},
-		timers:  map[timerKey]record.Timer{},
-		marks:   map[message.Entry]*mark{},
+		markers: map[message.InstanceID]message.Message{}, lying: map[message.InstanceID][]message.Message{},
+		timers: map[timerKey]record.Timer{},
+		marks:  map[message.Entry]*mark{},
 	}
 }
 
@@ -176,7 +177,7 @@ func (s *modelStore) apply(p *pendingTx) (remote []message.Message) {
 			remote = append(remote, m)
 			continue
 		}
-		if m.Queue.Process != tx.Consume[0].Process { // of another process queue here, which is no concern of this one's
+		if len(tx.Consume) > 0 && m.Queue.Process != tx.Consume[0].Process { // of another process queue here, which is no concern of this one's
 			continue
 		}
 		p.arrived = append(p.arrived, s.put(m))
@@ -232,6 +233,9 @@ func (s *modelStore) put(m message.Message) message.Message {
 		s.markers[m.Instance] = m
 	case message.KindRecord:
 		s.records[e] = m
+	case message.KindMark:
+		s.lying[m.Instance] = slices.DeleteFunc(s.lying[m.Instance], func(o message.Message) bool { return o.Key() == m.Key() })
+		s.lying[m.Instance] = append(s.lying[m.Instance], m)
 	default:
 		if s.entries[e] == nil {
 			s.entries[e] = map[message.Key]message.Message{}
@@ -376,6 +380,11 @@ func (s *modelStore) facts(key message.Entry, what What) (f Facts) {
 	if marker, found := s.markers[key.Instance]; found && what&Marker != 0 {
 		f.Marker = &marker
 	}
+	for i := range s.lying[key.Instance] {
+		if mark, err := message.MarkOf(&s.lying[key.Instance][i]); err == nil && what&Marker != 0 {
+			f.Marks = append(f.Marks, mark)
+		}
+	}
 	return f
 }
 
@@ -456,7 +465,7 @@ func ends(e record.Event) bool {
 		return true
 	case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered, record.EventCancelling,
 		record.EventBegun, record.EventReturned, record.EventSent, record.EventReceived, record.EventPutBack,
-		record.EventDecided, record.EventRaced, record.EventNotified, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed, record.EventErased,
+		record.EventDecided, record.EventRaced, record.EventNotified, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventErased,
 		record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn:
 	}
 	return false

@@ -314,7 +314,7 @@ func TestInvariant10ReadyEntriesAreBounded(t *testing.T) {
 			}
 			for done := 0; ; done++ {
 				s.pump()
-				if n := len(p.ready["x"]); n > 2 || n > 1 && p.bytes > p.room {
+				if n := p.waiting(); n > 2 || n > 1 && p.bytes > p.room {
 					t.Errorf("%d entries of %d bytes are in the list of those ready", n, p.bytes)
 				}
 				if len(s.running) == 0 {

@@ -50,6 +50,7 @@ const (
 	EventForced    Event = 43 // an operator has finished an activity by hand (N30): its end follows
 	EventSuspended Event = 44 // an operator has suspended an activity with all inside of it, or, of source, the instance (N29)
 	EventResumed   Event = 45 // a suspend of such was lifted, by an operator or since its time has come
+	EventExpedited Event = 46 // an operator has given the instance another priority: Rank (N31)
 
 	EventErased Event = 50 // data of the instance were overwritten in this node's records: Erased says which; activity is source
 )
@@ -63,7 +64,7 @@ var ranges = [...][2]Event{
 	{EventDecided, EventThinned},
 	{EventSent, EventPutBack},
 	{EventOffered, EventWithdrawn},
-	{EventForced, EventResumed},
+	{EventForced, EventExpedited},
 	{EventErased, EventErased},
 }
 
@@ -135,6 +136,9 @@ type AuditRecord struct {
 	People *message.People `json:",omitempty"`
 	// Erased is not nil where data were taken out of the record, and of EventErased.
 	Erased *Erased `json:",omitempty"`
+	// Rank is, of EventStarted, the priority that the instance was given, and of EventExpedited that which it has from then
+	// on; 0: it was given none.
+	Rank message.Rank `json:",omitempty"`
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
 	Removed *Removed `json:",omitempty"`
@@ -152,15 +156,18 @@ func (a *AuditRecord) Hearsay() bool {
 	}
 }
 
-// Suspended is the line about a suspend or a resume (N29), but for when, and of which instance: one of all of it
+// Marked is the line about a suspend or a resume (N29), or an expedite (N31), but for when, and of which instance: one of all of it
 // is of its source, as its start is.
-func Suspended(m *message.Mark) AuditRecord {
+func Marked(m *message.Mark) AuditRecord {
 	r := AuditRecord{Event: EventSuspended, Scope: m.Scope, Activity: m.Activity, Reason: m.Reason, By: m.By}
 	if m.Activity == "" {
 		r.Activity = processtable.Source
 	}
-	if m.Resumes() {
+	switch {
+	case m.Resumes():
 		r.Event = EventResumed
+	case m.Expedites():
+		r.Event, r.Rank = EventExpedited, m.Rank
 	}
 	return r
 }

@@ -121,6 +121,7 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.Key(33)
 		w.B = message.AppendPeople(w.B, a.People)
 	}
+	w.Uint(36, uint64(a.Rank))
 	if a.Erased != nil {
 		w.Key(50)
 		w.B = appendErased(w.B, a.Erased)
@@ -241,6 +242,8 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 	case 33:
 		people := message.ReadPeople(f.Reader)
 		a.People = &people
+	case 36:
+		a.Rank = message.Rank(f.Uint(uint64(message.MaxRank)))
 	case 50:
 		a.Erased = readErased(f.Reader)
 	case 26:
@@ -374,7 +377,7 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 	case EventTerminated, EventSkipped, EventCancelled, EventThinned:
 		return 0, true
 	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned,
-		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventForced, EventSuspended, EventResumed, EventErased,
+		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventForced, EventSuspended, EventResumed, EventExpedited, EventErased,
 		EventOffered, EventClaimed, EventReleased, EventTransferred, EventSaved, EventCompleted, EventWithdrawn:
 		return 0, false
 	}

@@ -153,7 +153,7 @@ func eventOf(e record.Event) string {
 		record.EventDropped: "does without a message that was refused", record.EventAsked: "is asked for at its site by an operator", record.EventAnswered: "is what an operator is answered about",
 		record.EventBegun: "begins an instance", record.EventReturned: "is returned to",
 		record.EventSent: "sends an event", record.EventReceived: "receives an event", record.EventPutBack: "puts an event back",
-		record.EventSuspended: "is suspended", record.EventResumed: "goes on after it was suspended", record.EventErased: "has data overwritten",
+		record.EventSuspended: "is suspended", record.EventResumed: "goes on after it was suspended", record.EventExpedited: "has another priority", record.EventErased: "has data overwritten",
 		record.EventDecided: "is decided with the first connectors", record.EventRaced: "has a connector that came too late", record.EventNotified: "has a notice", record.EventThinned: "has fewer iterations in the audit",
 	}
 	if text := texts[e]; text != "" {

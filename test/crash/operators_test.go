@@ -77,6 +77,33 @@ func (w *world) byHand(ctx context.Context, activity string, end func(context.Co
 	}, api.CodeFailed, api.CodeNotFound, api.CodeRefused)
 }
 
+// expedited: an operator gives an instance another priority while an activity of the other site is in error.
+var expedited = &scenario{
+	process: process, input: order,
+	want: slices.Concat(whole, []string{"source expedited 0"}),
+	play: func(w *world, ctx context.Context) {
+		w.begin(ctx)
+		w.everywhere(ctx)
+		w.inError(ctx)
+		word := uuid.Must(uuid.NewV7())
+		until(ctx, w.T, "expedite", func() error {
+			_, err := w.a.Client.Expedite(ctx, w.ids[0], api.ExpediteRequest{Priority: api.MaxPriority, Word: word})
+			return err
+		}, api.CodeFailed)
+		for _, s := range []*fleet.Site{w.a, w.b} {
+			until(ctx, w.T, "it has the priority as "+s.Name+" tells", func() error {
+				st, err := s.Client.Status(ctx, w.ids[0])
+				if err == nil && (st.Priority == nil || *st.Priority != api.MaxPriority || len(st.Pending) > 0 || len(st.Unreachable) > 0) {
+					err = notYet("%v, and of it have not heard %+v", st.Priority, st.Pending)
+				}
+				return err
+			}, api.CodeFailed, api.CodeNotFound)
+		}
+		w.operate(ctx)
+		w.ended(ctx)
+	},
+}
+
 // retired: a version is retired at both sites, while an instance of it goes on, and nothing of it begins after that.
 var retired = &scenario{
 	process: process, input: order, want: whole,

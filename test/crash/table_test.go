@@ -363,6 +363,16 @@ var transactions = []transaction{
 		kept: "The item is on no worklist, and the activity has ended with `_TIMEOUT`.",
 	},
 	{
+		kind: "expedite", what: "A mark gives an instance another priority: as an operator says where it was started, and as that comes to the other sites (N31).", victims: "AB", scenario: expedited,
+		lost: "The instance has the priority that it had. The operator has no answer and repeats the command; another site is sent the mark again.",
+		kept: "The mark is in the store, as one that is new. The site acts on it at its next start: what waits there has its turn by it, and the other sites and the instances of subprocesses are told. A repeat with the same identifier changes nothing.",
+	},
+	{
+		kind: "heed", what: "A site has acted on such a mark: it puts it once more, as one that is not new any more, and the line of history where the instance was started.", victims: "AB", scenario: expedited,
+		lost: "The mark is still new, and the site acts on it once more. Who is told twice has it once.",
+		kept: "Nothing is left to do about it. The mark lies there as long as the store.",
+	},
+	{
 		kind: "retire", what: "A site notes that a version begins nothing new, or that it may again, as an operator or another site has said (N31).", victims: "AB", scenario: retired,
 		lost: "The version is as before. The operator has no answer and repeats it; another site tells it again, or is asked.",
 		kept: "Nothing of the version begins there. Sites that are not known to have heard it are told after the start. A repeat changes nothing.",

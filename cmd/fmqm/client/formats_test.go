@@ -21,7 +21,7 @@ func TestAWrongFormatAsksNothing(t *testing.T) {
 		return r.code, r.err, r.out + strings.Join(asked, ", ")
 	}
 	clitest.Formats(t, client.App(), map[string]string{
-		"INSTANCE": id, "ACTIVITY": "credit", "PEER": "B", "NUMBER": "7", "PROCESS[@VERSION": "p@1", "PROCESS": "p", "NAME": "paid", "ID": "x", "ITEM": "4f1c2b9d03aa", "PERSON": "bob",
+		"INSTANCE": id, "ACTIVITY": "credit", "PRIORITY": "7", "PEER": "B", "NUMBER": "7", "PROCESS[@VERSION": "p@1", "PROCESS": "p", "NAME": "paid", "ID": "x", "ITEM": "4f1c2b9d03aa", "PERSON": "bob",
 		"rebuild": "--all --yes", "finish": "--output {}",
 	}, run)
 	for _, args := range [][]string{

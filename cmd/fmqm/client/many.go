@@ -28,12 +28,13 @@ func manyFlags() []cli.Flag {
 
 // many is a command about all instances that a filter names.
 type many struct {
-	what     string // retry, finish, skip, terminate, suspend or resume
+	what     string // retry, finish, skip, terminate, suspend, resume or expedite
 	filter   filter
 	activity string    // of a word: which one; empty: all in error
 	given    given     // of a word
 	reason   string    // of all but terminate, for the history
 	until    time.Time // of suspend; zero: no end
+	priority int       // of expedite
 }
 
 // deed is what such a command does at one place, or would do.
@@ -66,7 +67,7 @@ func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) 
 	ofProcess := what == "terminate" && len(f.given) == 1 && strings.Contains(f.request.Process, "@") // which instance is meant
 	activity := ""
 	switch {
-	case word && len(f.given) > 0 && c.NArg() == 1:
+	case (word || what == wordExpedite) && len(f.given) > 0 && c.NArg() == 1:
 		if _, err := api.ParseInstance(c.Args().First()); err == nil {
 			return nil, common.Usagef("%s: name %s, or select instances with flags, not both", what, strings.Join(arguments, " and "))
 		}
@@ -290,7 +291,7 @@ func sayQueued(c *cli.Context, deeds []deed) {
 
 func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
 	switch m.what {
-	case "suspend", "resume":
+	case "suspend", "resume", wordExpedite:
 		m.word(ctx, client, d)
 	case wordRetry, wordFinish, wordSkip:
 		var said api.Word

@@ -53,6 +53,7 @@ fmqm start purchase-order@1 --input @order.json --instance 01970000-0000-7000-80
 			&cli.StringFlag{Name: "instance", Usage: "start the instance with the identifier `ID` again, after its site has lost it"},
 			&cli.BoolFlag{Name: "yes", Usage: "with --instance: do it; without it, only show what would be done"},
 			&cli.IntFlag{Name: "n", Value: 1, Usage: "start `COUNT` instances (default: 1)"},
+			&cli.StringFlag{Name: "priority", Usage: "what is ready of it has the priority `N`, 0 to 9, 9 first (default: the process's)"},
 			&cli.BoolFlag{Name: "wait", Usage: "wait until it has ended"}, common.AsFlag(),
 		),
 		Action: start,
@@ -89,6 +90,13 @@ func start(c *cli.Context) error {
 	s := &starter{
 		client: client, process: process, input: bytes.TrimSpace(input.Text), key: c.String("key"), count: count, wait: c.Bool("wait"),
 		patience: 3 * c.Duration("timeout"), talk: talk, silence: &silence{talk: talk},
+	}
+	if text := c.String("priority"); text != "" {
+		priority, err := priorityOf(text, "--priority")
+		if err != nil {
+			return err
+		}
+		s.priority = &priority
 	}
 	switch {
 	case c.IsSet("instance"):
@@ -131,6 +139,7 @@ type starter struct {
 	input    json.RawMessage
 	key      string
 	instance api.InstanceID // to be started again; uuid.Nil: a new one
+	priority *int           // nil: the process's
 	count    int
 	wait     bool
 	patience time.Duration // how long no answer to a start is borne
@@ -142,7 +151,7 @@ type starter struct {
 
 // request makes the request for the i-th instance, from 1.
 func (s *starter) request(i int) (r api.StartRequest, err error) {
-	r = api.StartRequest{Process: s.process.String(), Input: s.input, Key: s.key}
+	r = api.StartRequest{Process: s.process.String(), Input: s.input, Key: s.key, Priority: s.priority}
 	switch {
 	case s.instance != (api.InstanceID{}):
 		r.Instance = s.instance

@@ -151,9 +151,12 @@ func ofInstance(c *cli.Context, say func(asked, api.InstanceID) (api.Word, error
 		return err
 	}
 	what := cmp.Or(api.Shown(word.Scope, word.Activity), id.String())
-	if word.Word == "suspend" {
+	switch word.Word {
+	case wordExpedite:
+		common.Talk(c, "%s has another priority; see fmqm status %s", what, id)
+	case "suspend":
 		common.Talk(c, "%s is suspended: %s; see fmqm status %s, and fmqm resume", what, word.ID, id)
-	} else {
+	default:
 		common.Talk(c, "%s goes on; see fmqm status %s", what, id)
 	}
 	if word.Reason != "" {
@@ -165,9 +168,12 @@ func ofInstance(c *cli.Context, say func(asked, api.InstanceID) (api.Word, error
 // word says it of one of many instances.
 func (m *many) word(ctx context.Context, client *api.Client, d *deed) {
 	var word api.Word
-	if m.what == "suspend" {
+	switch m.what {
+	case "suspend":
 		word, d.err = client.Suspend(ctx, d.Instance, api.SuspendRequest{Until: m.until, Reason: m.reason})
-	} else {
+	case wordExpedite:
+		word, d.err = client.Expedite(ctx, d.Instance, api.ExpediteRequest{Priority: m.priority, Reason: m.reason})
+	default:
 		word, d.err = client.Resume(ctx, d.Instance, api.ResumeRequest{Reason: m.reason})
 	}
 	d.Result, d.Reason = string(word.Result), word.Reason

@@ -217,6 +217,8 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		return strings.TrimSuffix(fmt.Sprintf("%s %s %s by %s: %s", t.marks.other, what, e.Event, e.By, e.Reason), ": ")
 	case api.EventErased:
 		return strings.TrimSuffix(fmt.Sprintf("%s %s erased by %s: %s", t.marks.other, e.About, e.By, e.Reason), ": ")
+	case api.EventExpedited:
+		return strings.TrimSuffix(fmt.Sprintf("%s instance has %s by %s: %s", t.marks.other, e.About, e.By, e.Reason), ": ")
 	case api.EventRaced:
 		return fmt.Sprintf("%s %s: %s", t.marks.dead, e.Activity, e.Reason)
 	case api.EventOffered, api.EventReleased, api.EventWithdrawn:
@@ -272,7 +274,7 @@ func (t *timeline) paint(e api.Event, text string) string {
 	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling, api.EventRaced:
 		return t.style.Faint(text)
 	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventForced, api.EventDropped, api.EventAsked, api.EventAnswered,
-		api.EventSent, api.EventReceived, api.EventPutBack, api.EventDecided, api.EventNotified, api.EventSuspended, api.EventResumed, api.EventErased,
+		api.EventSent, api.EventReceived, api.EventPutBack, api.EventDecided, api.EventNotified, api.EventSuspended, api.EventResumed, api.EventExpedited, api.EventErased,
 		api.EventOffered, api.EventClaimed, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn:
 		return t.style.Busy(text)
 	case api.EventInError:
