@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -159,8 +160,8 @@ func (w *world) compareActivity(want interpret.ActivityResult, history map[recor
 	case state == interpret.Terminated:
 		got := terminated[0]
 		if got.Iteration != want.Iterations || got.RC != *want.RC || got.Attempt != max(1, want.Attempts) || string(got.Output) != string(encode(w, want.Output)) {
-			w.t.Fatalf("%s: iteration %d, attempt %d, _RC %d; the interpreter: %d, %d, %d; or the outputs differ\n%s",
-				want.Path(), got.Iteration, got.Attempt, got.RC, want.Iterations, want.Attempts, *want.RC, w.given)
+			w.t.Fatalf("%s: iteration %d, attempt %d, _RC %d, output %s; the interpreter: %d, %d, %d, %s\n%s",
+				want.Path(), got.Iteration, got.Attempt, got.RC, w.shown(want.Definition.Output, got.Output), want.Iterations, want.Attempts, *want.RC, w.json(want.Output), w.given)
 		}
 	case state == interpret.InError && len(inError) != 1:
 		w.t.Fatalf("%s went in error %d times\n%s", want.Path(), len(inError), w.given)
@@ -183,4 +184,21 @@ func encode(w *world, c *container.Struct) []byte {
 		w.t.Fatal(err)
 	}
 	return encoded
+}
+
+// shown is an output of history, for people.
+func (w *world) shown(t *container.Type, cbor []byte) string {
+	output, err := container.DecodeCBOR(t, cbor)
+	if err != nil {
+		return fmt.Sprintf("%x (%v)", cbor, err)
+	}
+	return w.json(output)
+}
+
+func (w *world) json(c container.Value) string {
+	encoded, err := container.EncodeJSON(c)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(encoded)
 }

@@ -75,12 +75,17 @@ func (m *Machine) makeReady(e *instancetable.Entry, call *behaviour.Invoke) {
 	m.table.SetPhase(e, instancetable.Ready)
 	p.ready[program] = append(p.ready[program], readyEntry{e, bytes, call.To})
 	p.bytes += bytes
-	if _, asked := p.asked[program]; !asked {
-		m.askPlace(program, call)
+	if _, asked := p.asked[program]; asked {
+		return
 	}
+	if m.first(program) != e { // others have waited longer, as where it was held back and there is room
+		call = nil
+	}
+	m.askPlace(program, call)
 }
 
-// askPlace asks for a place for the first of a list. call is what was decided for it just now; nil: that was before.
+// askPlace asks for a place for the first of a list, which is ready. call is what was decided for that one just now; nil:
+// that was before.
 func (m *Machine) askPlace(program processtable.ProgramID, call *behaviour.Invoke) {
 	token, p := m.next(), &m.places
 	first := p.ready[program][0]

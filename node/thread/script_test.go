@@ -458,6 +458,9 @@ func (s *script) show(e Effect) string {
 		}
 		return ask(e.Token, "commit: %s", txShown(e.Tx))
 	case Invoke:
+		if wrong := misinvoked(s.machine, e); wrong != "" {
+			s.Fatalf("%s is invoked with %s", named(e.Entry), wrong)
+		}
 		return ask(e.Token, "invoke %s", named(e.Entry))
 	case Interrupt:
 		return fmt.Sprintf("interrupt %d", e.Token)

@@ -193,6 +193,9 @@ func (s *site) invoke(e Invoke) {
 			s.world.t.Fatalf("%s is invoked while it runs\n%s", e.Entry.Activity, s.world.given)
 		}
 	}
+	if wrong := misinvoked(s.machine, e); wrong != "" {
+		s.world.t.Fatalf("%s: %s is invoked with %s\n%s", s.name, e.Entry.Activity, wrong, s.world.given)
+	}
 	s.running = append(s.running, &invocation{token: e.Token, entry: e.Entry, activity: e.Behaviour, call: *e.Call, started: s.world.now})
 	if e.Call.Program == Routing || e.Call.Program == behaviour.Begin { // its conditions are evaluated apart; it says that there is room
 		return
