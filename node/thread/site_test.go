@@ -163,7 +163,9 @@ func (s *site) turn() {
 		s.world.leap()
 	}
 	s.look = false
-	for _, d := range s.store.take(1 + s.world.rand.IntN(4)) {
+	newcomers := s.store.take(1 + s.world.rand.IntN(4))
+	s.step(Coming{newcomers}) // as the shell says: none of them may be passed by in a cascade of another
+	for _, d := range newcomers {
 		s.step(Delivered{d})
 	}
 	s.step(MailRead{})
