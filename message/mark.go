@@ -44,6 +44,18 @@ func (m *Mark) Suspends() bool { return !m.Resumes() && !m.Expedites() }
 // Expedites says whether it gives the instance a priority.
 func (m *Mark) Expedites() bool { return m.Rank != 0 }
 
+// Text says for people who has suspended something, since when and until when.
+func (m *Mark) Text() string {
+	out := "suspended by " + cmp.Or(m.By, "an operator") + " since " + m.Time.UTC().Format(time.RFC3339)
+	if !m.Until.IsZero() {
+		out += " until " + m.Until.UTC().Format(time.RFC3339)
+	}
+	if m.Reason != "" {
+		out += ": " + m.Reason
+	}
+	return out
+}
+
 // Resumes says whether it lifts suspends.
 func (m *Mark) Resumes() bool { return len(m.Lifts) > 0 }
 

@@ -4,6 +4,7 @@
 //
 //	report.go      a question and its report, as they go over links
 //	facts.go       what one node knows, made into its report
+//	ended.go       an activity that has ended, from its record
 //	asked.go       which part of an instance is asked for, and read
 //	live.go        how far an activity is that has not ended: the fold of its messages
 //	events.go      what a node has recorded, and what of it is news to who asks

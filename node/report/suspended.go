@@ -157,16 +157,9 @@ func (g *Gathered) holding(scope, activity string) *Suspending {
 	return nil
 }
 
-// text says for people who has suspended it, since when and until when.
 func (s *Suspending) text() string {
-	out := "suspended by " + cmp.Or(s.By, "an operator") + " since " + s.Time.UTC().Format(time.RFC3339)
-	if !s.Until.IsZero() {
-		out += " until " + s.Until.UTC().Format(time.RFC3339)
-	}
-	if s.Reason != "" {
-		out += ": " + s.Reason
-	}
-	return out
+	m := message.Mark{By: s.By, Time: s.Time, Until: s.Until, Reason: s.Reason}
+	return m.Text()
 }
 
 // whySuspended adds to a line of why that the activity is suspended. What runs ends, and is not begun anew.

@@ -1,9 +1,7 @@
 package thread
 
 import (
-	"cmp"
 	"slices"
-	"time"
 
 	"fmqm/behaviour"
 	"fmqm/instancetable"
@@ -43,18 +41,6 @@ func suspendedBy(e *instancetable.Entry) *message.Marked {
 		}
 	}
 	return nil
-}
-
-// suspendedText says for people who has suspended an activity, since when and until when.
-func suspendedText(s *message.Marked) string {
-	out := "suspended by " + cmp.Or(s.By, "an operator") + " since " + s.Time.UTC().Format(time.RFC3339)
-	if !s.Until.IsZero() {
-		out += " until " + s.Until.UTC().Format(time.RFC3339)
-	}
-	if s.Reason != "" {
-		out += ": " + s.Reason
-	}
-	return out
 }
 
 // tellMarks tells an entry of the marks of its instance, which was started at origin. What follows on a resume comes after

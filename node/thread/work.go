@@ -54,7 +54,7 @@ func (m *Machine) work(w *word, c *command, e *instancetable.Entry) {
 		return
 	}
 	if by := suspendedBy(e); by != nil { // what was saved is kept; he goes on after the resume (N29)
-		m.refuseWord(w, true, "%s: %s", c.name(), suspendedText(by))
+		m.refuseWord(w, true, "%s: %s", c.name(), by.Text())
 		return
 	}
 	if refused := c.vouches(m.self, item); refused != "" {

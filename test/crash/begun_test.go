@@ -68,7 +68,7 @@ starts: [A]
 activities:
   one:   {node: A, at: {node: site, of: [A, B]}, program: pass, input: Visit, output: Visit}
   each:  {node: A, for_each: site, at: {node: site, of: [A, B]}, program: pass, input: Visit, output: Visit}
-  late:  {node: A, at: {node: site, of: [B]}, program: sleep, input: Visit, deadline: {after: 3s}}
+  late:  {node: A, at: {node: site, of: [B]}, program: sleep, input: Visit, deadline: {after: 8s}}
 control:
   - one -> each
 data:

@@ -25,7 +25,7 @@ output: End
 starts: [A]
 activities:
   check: {node: A, staff: role("clerk"), title: "Check {text}", input: Order, output: Order}
-  late:  {node: A, staff: role("clerk"), title: "Look at {text}", input: Order, deadline: {after: 3s}}
+  late:  {node: A, staff: role("clerk"), title: "Look at {text}", input: Order, deadline: {after: 8s}}
   done:  {node: B, program: pass, input: Order, output: Order}
 control:
   - check -> done

@@ -427,7 +427,7 @@ output: End
 starts: [A]
 activities:
   pack: {node: A, ` + pack + `, input: Order, output: Order}
-  late: {node: A, ` + late + `, deadline: {after: 3s}}
+  late: {node: A, ` + late + `, deadline: {after: 8s}}
   done: {node: B, program: pass, input: Order, output: Order}
 control:
   - pack -> done

@@ -225,8 +225,13 @@ func (n *network) agree(said, story string) bool {
 	return said == story || n.remade && undated(said) == undated(story)
 }
 
-// undated is what is said without its times and clocks, which differ from making to making.
+// undated is what is said without its times and clocks, which differ from making to making; and without who has started
+// an instance, which the releases so far do not tell.
 func undated(said string) string {
+	said = starter.ReplaceAllStringFunc(said, func(line string) string {
+		part := starter.FindStringSubmatch(line)
+		return strings.TrimSpace(part[1] + "  " + part[2])
+	})
 	said = day.ReplaceAllString(moment.ReplaceAllString(said, "THEN"), "DAY")
 	lines := strings.SplitAfter(then.ReplaceAllString(said, "-  THEN"), "\n")
 	slices.Sort(lines)
@@ -273,8 +278,9 @@ func sorted(history string) string {
 }
 
 var (
-	age    = regexp.MustCompile(`\b(\d+[smhd])+\b`)
-	moment = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+	age     = regexp.MustCompile(`\b(\d+[smhd])+\b`)
+	starter = regexp.MustCompile(`(?m)(source  started  .*?)  by [^ ]+ at [^ :\n]+(?:: (.*))?$`)
+	moment  = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 	// What is NOW is shorter than what it stands for, so columns are not compared.
 	clock  = regexp.MustCompile(`(?m)^\d+  NOW`)
 	then   = regexp.MustCompile(`(?m)^\d+  THEN`)

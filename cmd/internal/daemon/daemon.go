@@ -146,8 +146,7 @@ func Start(o Options) (d *Daemon, err error) {
 	}
 	if directory != nil {
 		d.directory.Store(directory)
-		directory.start()
-		directory.await() // before work is offered to nobody
+		directory.begin() // before work is offered to nobody
 	}
 	d.metrics.watch(d.Node, c.Data, d.broker.Load)
 	d.metrics.staff(d.directory.Load)

@@ -123,6 +123,14 @@ func (d *Daemon) takeUpStaff(s *staff.Staff) {
 	d.askers.keep(func(name identity.Name) bool { return d.mayAsk(c, name) })
 }
 
+// begin begins to ask, and waits for the first answer where nobody works here without it.
+func (o *directory) begin() {
+	nobody := o.kept == nil // the task that reads has it from the start on
+	if o.start(); nobody {
+		o.await()
+	}
+}
+
 // start begins to ask.
 func (o *directory) start() {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -130,12 +138,9 @@ func (o *directory) start() {
 	go o.run(ctx)
 }
 
-// await waits for the first answer where nobody works here without it; no longer than one answer
-// may take, since all else of the node does not need it.
+// await waits for the first answer, no longer than one answer may take: all else of the node does
+// not need it.
 func (o *directory) await() {
-	if o.kept != nil {
-		return
-	}
 	limit := time.NewTimer(o.settings.Timeout)
 	defer limit.Stop()
 	select {
