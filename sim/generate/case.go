@@ -110,6 +110,7 @@ type drawing struct {
 	timed      bool // see TimedAt
 	thins      bool // its history keeps few iterations
 	scheduled  bool // see ScheduledAt
+	people     bool // see PeopleAt
 	events     []event
 	text       strings.Builder
 	structures []*structure
@@ -144,6 +145,7 @@ type step struct {
 	bundle        *bundled
 	receives      []string // names of events
 	sends         bool
+	manual        bool
 }
 
 func (d *drawing) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.T, label) }

@@ -64,6 +64,7 @@ func (d *drawing) activity(g *graph, s *step) {
 	d.containers(s.input, s.output)
 	d.bundle(g, s)
 	d.signal(g, s)
+	d.manual(s)
 	if len(s.receives) > 0 {
 		node = d.meeting()
 	}
@@ -92,6 +93,9 @@ func (d *drawing) activity(g *graph, s *step) {
 		return
 	case s.sends:
 		d.send(g, s)
+		return
+	case s.manual:
+		d.offer(g, s, node)
 		return
 	case d.in(6, "empty") && !g.counts(s):
 		d.cancels(g, s)
@@ -186,7 +190,7 @@ func (d *drawing) loop(s *step) {
 	}
 	d.line("exit: %s", quoted(exit(s)))
 	d.line("max_iterations: %d", most+d.upTo(more, "max iterations"))
-	if !s.block && len(s.receives) == 0 {
+	if !s.block && !s.manual && len(s.receives) == 0 {
 		d.line("again: {after: 1ms, max: 1ms}")
 	}
 }

@@ -12,10 +12,14 @@ func Interpreted(c *Case) interpret.Programs {
 		if call.Scope != "" {
 			scope = call.Scope.Path(a.Name)
 		}
-		r := c.Result(Call{
+		made := Call{
 			Activity: a.Name, Scope: scope, Iteration: call.Iteration, Attempt: call.Attempt,
 			Input: call.Input, Output: a.Output, RCIsData: a.RCIsData,
-		})
+		}
+		if a.Staff != nil {
+			return interpret.Outcome{Output: c.Done(made)}
+		}
+		r := c.Result(made)
 		return interpret.Outcome{RC: r.RC, Output: r.Output, Err: r.Err}
 	})
 }

@@ -117,6 +117,8 @@ func (d *drawing) word(s *step) string {
 	switch {
 	case len(s.receives) > 0 && d.in(2, "which event"):
 		return d.came(s)
+	case s.manual && d.in(3, "who"):
+		return d.who()
 	case s.late && d.in(6, "timeout"):
 		return pick(d, []string{"_TIMEOUT", "!_TIMEOUT"}, "timeout")
 	case s.continues && d.in(4, "error"):
@@ -135,6 +137,8 @@ func (s *step) words(of string) []string {
 		return []string{"_TIMEOUT"}
 	case of == "string" && len(s.receives) > 0:
 		return []string{"_EVENT"}
+	case of == "string" && s.manual:
+		return []string{"_BY"}
 	case of == "string" && s.continues:
 		return []string{"_ERROR"}
 	}

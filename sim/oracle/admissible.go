@@ -123,6 +123,10 @@ func (j *judge) take(r *record.AuditRecord) {
 		j.notified(path, place, r)
 		return
 	}
+	if known && place.Staff != nil && IsWork(r.Scope, r.Activity) {
+		j.offered(path, place, r)
+		return
+	}
 	if known && IsWork(r.Scope, r.Activity) {
 		j.work(path, place, r)
 		return
@@ -224,6 +228,21 @@ func (j *judge) work(path string, place Place, r *record.AuditRecord) {
 		return
 	}
 	j.of[path] = append(j.of[path], r)
+}
+
+// offered takes what another node records of what it offers: nothing but that, and that it does not any more (N27).
+func (j *judge) offered(path string, place Place, r *record.AuditRecord) {
+	if len(place.OfferedAt) == 0 {
+		j.add("%s is offered elsewhere, and its definition does not say so", path)
+	}
+	switch r.Event {
+	case record.EventOffered, record.EventWithdrawn, record.EventCancelled, record.EventStopped:
+	default:
+		j.add("%s has event %d where it is offered beside its home", path, r.Event)
+	}
+	if len(r.Sent) > 0 {
+		j.add("%s sends %d messages where it is offered beside its home", path, len(r.Sent))
+	}
 }
 
 // isEnd: nothing more becomes of the execution.

@@ -33,6 +33,7 @@ type course struct {
 	end      *record.AuditRecord         // nil: it has not ended
 	passed   bool                        // what leads out of it was resolved before it ended (N6)
 	got      map[int]*record.AuditRecord // by iteration: the event that a receive has taken
+	done     map[int]*record.AuditRecord // by iteration: who has completed a manual activity
 	counted  []string                    // which connectors it began with, if it does not wait for all
 	work     *record.AuditRecord         // of a call: how what does its work has ended; nil: it has not, or it is none
 	begun    bool                        // its work was begun, or an instance
@@ -48,7 +49,7 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 		o.element(r)
 		c := o.of[path]
 		if c == nil {
-			c = &course{activity: string(r.Activity), failed: map[int]int{}, got: map[int]*record.AuditRecord{}}
+			c = &course{activity: string(r.Activity), failed: map[int]int{}, got: map[int]*record.AuditRecord{}, done: map[int]*record.AuditRecord{}}
 			o.of[path] = c
 		}
 		switch r.Event {
@@ -69,6 +70,8 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 			o.sent[r.About.Token] = path
 		case record.EventReceived:
 			c.got[r.Iteration] = r
+		case record.EventCompleted:
+			c.done[r.Iteration] = r
 		case record.EventTerminated, record.EventSkipped, record.EventCancelled:
 			if IsWork(r.Scope, r.Activity) {
 				c.work = r
@@ -125,6 +128,17 @@ func (o *Outcomes) Races(programs interpret.Programs) interpret.Programs {
 type racing struct {
 	interpret.Programs
 	outcomes *Outcomes
+}
+
+// Do implements interpret.Clerks: what is done is for the programs to say, and who has done it for the run.
+func (r racing) Do(a *definition.Activity, call interpret.Call) interpret.Outcome {
+	o := r.Programs.Run(a, call)
+	if c := r.outcomes.of[call.Scope.Path(a.Name)]; c != nil && c.done[call.Iteration] != nil {
+		if o.By = c.done[call.Iteration].By; c.done[call.Iteration].People != nil {
+			o.For = c.done[call.Iteration].People.For
+		}
+	}
+	return o
 }
 
 // Race implements interpret.Races.

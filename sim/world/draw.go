@@ -31,7 +31,8 @@ func Draw(seed uint64) Plan {
 	d.timed()
 	d.scheduled()
 	d.hurry()
-	d.hands() // the last, so that all else is drawn as ever
+	d.hands()
+	d.clerks() // the last, so that all else is drawn as ever
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }
@@ -184,7 +185,7 @@ func (d *drawing) fault(do Deed) {
 		}
 	case Astray:
 		d.caller(&e)
-	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Signal, Wrong:
+	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Wrong:
 	}
 	d.add(e)
 }
@@ -393,5 +394,28 @@ func (d *drawing) hands() {
 			at = d.moment()
 		}
 		d.add(Event{At: min(at, d.plan.Clear-1), Do: Hand, Site: d.site(), Number: d.IntN(2), Instance: i})
+	}
+}
+
+// clerks draws, for few worlds, a process of which people do activities, and when they come to work (N27).
+func (d *drawing) clerks() {
+	if len(d.plan.Before) > 0 || !d.in(4) {
+		return
+	}
+	d.plan.Processes = append(d.plan.Processes, Process{
+		Name: "people", Kind: People, Number: d.IntN(1 << 30), Through: d.site(), At: time.Duration(d.Int64N(int64(5 * time.Second))), Sites: d.plan.Sites,
+	})
+	for range 1 + d.IntN(3) {
+		i := Instance{ID: d.id(), Process: len(d.plan.Processes) - 1, At: d.moment()}
+		d.plan.Instances = append(d.plan.Instances, i)
+		for range 2 + d.IntN(12) {
+			at := i.At + d.between(10*time.Millisecond, 10*time.Minute)
+			for range 1 + d.IntN(2) { // several at once
+				d.add(Event{At: min(at, d.plan.Clear-1), Do: Work, Site: d.site(), Number: d.IntN(4 * ways)})
+			}
+		}
+		if n := len(d.plan.Instances) - 1; d.in(4) {
+			d.add(Event{At: min(i.At+d.between(time.Second, 5*time.Minute), d.plan.Clear-1), Do: []Deed{Suspend, Hand, Terminate}[d.IntN(3)], Site: d.site(), Instance: n, Number: d.IntN(2)})
+		}
 	}
 }

@@ -68,8 +68,9 @@ func (w *World) await(what string, reason func() string) bool {
 }
 
 // tend is what operators do at every site: they let links go on that are stopped, deal with
-// refused messages, and rebuild who has lost its disk.
+// refused messages, and rebuild who has lost its disk; and people do their work.
 func (w *World) tend() {
+	w.allWork()
 	for _, s := range w.sites {
 		switch {
 		case s.copy:

@@ -60,7 +60,7 @@ func prepare(p *Process, before []*prepared) (*prepared, error) {
 // hasPart: something of the process's instances is done at a site.
 func (p *prepared) hasPart(n name) bool {
 	for _, a := range p.places {
-		if a.Node == string(n) || a.Call != nil && slices.Contains(a.Call.Of, string(n)) {
+		if a.Node == string(n) || slices.Contains(a.OfferedAt, string(n)) || a.Call != nil && slices.Contains(a.Call.Of, string(n)) {
 			return true
 		}
 	}

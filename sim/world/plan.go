@@ -62,6 +62,7 @@ const (
 	Bundling  Kind = "bundling"
 	Signals   Kind = "signals"
 	Timed     Kind = "timed"
+	People    Kind = "people"    // of which people do activities
 	Scheduled Kind = "scheduled" // a schedule starts its instances, and nobody else
 )
 
@@ -118,6 +119,7 @@ const (
 	Resume    Deed = "resume"     // an operator lets instance Instance go on
 	Retry     Deed = "retry"      // an operator retries whatever of instance Instance is in error
 	Hand      Deed = "hand"       // an operator finishes (Number 1), or skips, what of instance Instance is under way
+	Work      Deed = "work"       // somebody of the site deals with what he is offered; Number says who, and how
 	Signal    Deed = "signal"     // somebody outside sends event Number to instance Instance, under an identifier of these
 	Wrong     Deed = "wrong"      // somebody asks for what is refused, in way Number
 )
@@ -191,6 +193,8 @@ func (p *Process) ofKind() *generate.Case {
 		return generate.ScheduledAt(names(p.Sites)).Example(p.Number)
 	case Timed:
 		return generate.TimedAt(names(p.Sites)).Example(p.Number)
+	case People:
+		return generate.PeopleAt(names(p.Sites)).Example(p.Number)
 	case Joins:
 		return generate.JoinsAt(names(p.Sites)).Example(p.Number)
 	case Drawn, Parent:
@@ -201,5 +205,5 @@ func (p *Process) ofKind() *generate.Case {
 // Deeds are all of them.
 var Deeds = []Deed{
 	Crash, CrashAt, CrashIn, Stop, FailWrite, FailRead, Sluggish, Cold, Low, Full, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew,
-	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Signal, Wrong,
+	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Wrong,
 }

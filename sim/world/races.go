@@ -21,7 +21,7 @@ import (
 // hasRaces: something can end an activity otherwise than by itself and its programs.
 func hasRaces(p *definition.Process) bool {
 	for _, a := range p.All() {
-		if a.Deadline != nil || len(a.Cancels) > 0 || a.Block != nil && a.Continues || a.Start.Kind == definition.StartFirst || a.Bundle != nil && a.Bundle.Until != nil {
+		if a.Deadline != nil || a.Staff != nil || len(a.Cancels) > 0 || a.Block != nil && a.Continues || a.Start.Kind == definition.StartFirst || a.Bundle != nil && a.Bundle.Until != nil {
 			return true
 		}
 	}

@@ -102,6 +102,9 @@ func (s *site) open(l *life) {
 	if old {
 		w.recovered++
 	}
+	if w.plan.Has(People) {
+		n.SetStaff(peopleOf(s.name))
+	}
 	n.Launch()
 	if l.node = n; s.configured != read { // its configuration was changed while it opened
 		s.reload()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"fmqm/sim/generate"
 )
 
 // Story tells a world: what there was, what was done to it, and what then went wrong; with
@@ -155,6 +157,8 @@ func (e Event) String() string {
 		return fmt.Sprintf("an operator at %s retries what of instance %d is in error", e.Site, e.Instance)
 	case Hand:
 		return fmt.Sprintf("an operator at %s %s what of instance %d is under way", e.Site, [...]string{"skips", "finishes"}[e.Number], e.Instance)
+	case Work:
+		return fmt.Sprintf("%s deals with what %s offers, in way %d", generate.Staff(string(e.Site))[e.Number%4].Name, e.Site, e.Number/4)
 	case Signal:
 		return fmt.Sprintf("somebody outside sends event %d to instance %d, through %s", e.Number, e.Instance, e.Site)
 	case Wrong:

@@ -83,6 +83,7 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	x.recorded(s, op.Key, &r)
 	x.family(s, &r)
 	x.overdue(s, &r)
+	x.work(s, &r)
 	if which, _ := record.EndOf(&r); which == record.InstanceStarted {
 		d := x.shadows[s.name]
 		if d.started[r.Instance] {
