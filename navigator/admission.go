@@ -100,7 +100,7 @@ func (p *Process) refusesInner(peer processtable.NodeID, h *message.Header) stri
 	if target == nil {
 		return notHosted(t, h)
 	}
-	if target.Kind == processtable.KindCall && h.Kind == message.KindReturn {
+	if (target.Kind == processtable.KindCall || len(target.elsewhere) > 0) && h.Kind == message.KindReturn {
 		return refusesCalled(peer, t, target, h)
 	}
 	if reason := refusesSource(peer, t, h); reason != "" {
@@ -259,8 +259,9 @@ func refusesCalled(peer processtable.NodeID, t *processtable.Table, call *Activi
 	if h.Source != call.Name || h.SourceScope.Leave() != h.Scope {
 		return fmt.Sprintf("%s in the scope %q is not what does the work of %s", h.Source, h.SourceScope, h.Activity)
 	}
-	if number := message.Work(call.Call.Of, peer); number == 0 || number != h.Number {
-		return fmt.Sprintf("the work of %s of %s is done at one of %v, and the message, with the number %d, came from %s", h.Activity, t.Process, call.Call.Of, h.Number, peer)
+	nodes := t.WorkersOf(call.Name).Nodes
+	if number := message.Work(nodes, peer); number == 0 || number != h.Number {
+		return fmt.Sprintf("the work of %s of %s is done, or offered, at one of %v, and the message, with the number %d, came from %s", h.Activity, t.Process, nodes, h.Number, peer)
 	}
 	return refusesInside(t, call, h)
 }

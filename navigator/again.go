@@ -79,7 +79,8 @@ func (a *Activity) saidAgain(m message.Message, s behaviour.Spoken) (message.Mes
 }
 
 // Unsaid gives what a hosted activity that has told nobody of its end says of it to a node that has lost its store
-// (R41): that it is dead; and of the work of a call, which has ended without a return, that it was cancelled.
+// (R41): that it is dead; and of the work of a call, which has ended without a return, that it was cancelled, or of an
+// offer that it has ended.
 func (p *Process) Unsaid(end behaviour.Spoken) []behaviour.Spoken {
 	a := p.activities.Get(end.Row())
 	if a == nil {
@@ -101,9 +102,13 @@ func (p *Process) Unsaid(end behaviour.Spoken) []behaviour.Spoken {
 		}
 		all = append(all, s)
 	}
-	if a.isWork() && !a.isOffer() && a.around().node.At(end.Origin) == end.Node {
+	if a.isWork() && a.around().node.At(end.Origin) == end.Node {
 		end.Kind, end.Number, end.Within, end.Target, end.Lane = message.KindReturn, a.workNumber(), end.Scope.Leave(), a.Name, message.LaneData
-		end.Reason = fmt.Sprintf("its work at %s was cancelled, before %s lost its store: %s", p.table.Node, end.Node, end.Reason)
+		what := "work"
+		if a.isOffer() {
+			what = "offer"
+		}
+		end.Reason = fmt.Sprintf("its %s at %s was cancelled, before %s lost its store: %s", what, p.table.Node, end.Node, end.Reason)
 		all = append(all, end)
 	}
 	return all

@@ -161,10 +161,11 @@ func (s *State) backFromCall(a *Activity, at *message.Snapshot) *returned {
 	return nil
 }
 
-// foldCalled takes what the work of a call has come to (R33).
+// foldCalled takes what the work of a call has come to (R33), or that an offer has ended (R49).
 func (a *Activity) foldCalled(s *State, m message.Message) error {
-	if m.Source != a.Name || m.SourceScope.Leave() != m.Scope || m.Number == 0 || m.Number > uint64(len(a.Call.Of)) {
-		return refuse("%s has its work done in a scope of its own, at one of %v, and nothing else returns to it", a.Name, a.Call.Of)
+	nodes := a.process.table.WorkersOf(a.Name).Nodes
+	if m.Source != a.Name || m.SourceScope.Leave() != m.Scope || m.Number == 0 || m.Number > uint64(len(nodes)) {
+		return refuse("%s has its work done, or offered, in a scope of its own, at one of %v, and nothing else returns to it", a.Name, nodes)
 	}
 	r, err := message.DecodeReturn(m.Body)
 	if err != nil {

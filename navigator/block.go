@@ -77,7 +77,7 @@ func (a *Activity) foldReturn(s *State, m message.Message) error {
 		return a.foldChild(s, m)
 	case a.Kind == processtable.KindBundle:
 		return a.foldElement(s, m)
-	case a.Kind == processtable.KindCall:
+	case a.Kind == processtable.KindCall, len(a.elsewhere) > 0:
 		return a.foldCalled(s, m)
 	}
 	ends := (m.Source == processtable.Sink || m.Source == processtable.Source) && m.SourceScope.Leave() == m.Scope && m.SourceScope.Inside() == a.Name

@@ -186,6 +186,9 @@
 //	     it, or that it is offered again, under a number that grows: of several the highest counts, and an offer keeps that in
 //	     its snapshot. When the item is completed, or people lose it (R46), home cancels its offers, and waits for
 //	     nobody; what comes to them later is absorbed by the record of their end. (N14, N25)
+//	R49  To a home that has lost its store those who have ended an offer of an item say so (R41), as a return with an error. Home
+//	     withdraws the item and goes on to another run of the iteration, which it offers anew: in scopes of which nothing has ended
+//	     anywhere. Who has it keeps it, where his own node still offers it. (N12, N27)
 //	R50  An operator's hand ends an activity that was decided TRUE, whatever runs or waits of it: that is ended, what
 //	     is inside of it is cancelled. Finished, its output is the operator's, _RC is 0, the exit condition is not
 //	     asked, and R7 applies; where that fails the hand is refused, and nothing has changed. It sends no event. Skipped,

@@ -45,6 +45,9 @@ func (a *Activity) prepareAsked() (err error) {
 // for that (R47).
 func (a *Activity) manual(s *State, input *container.Struct, room bool, now time.Time) behaviour.Effects {
 	at := s.progress()
+	if ended := a.offerEnded(s, &at); ended != "" {
+		return a.offerAnew(s, at, ended)
+	}
 	if at.Item != nil {
 		return a.follow(s, at)
 	}

@@ -3,6 +3,7 @@ package navigator
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fmqm/behaviour"
@@ -130,6 +131,37 @@ func (a *Activity) follow(s *State, at message.Snapshot) behaviour.Effects {
 	}
 	at.Item = s.told(at.Item)
 	return a.keep(s, at, behaviour.Outcome{})
+}
+
+// offerEnded says what of the iteration's offers has ended elsewhere before this node, their home, lost its store (R49); empty:
+// nothing, or somebody has the item, and can go on with it: his own node still offers it.
+func (a *Activity) offerEnded(s *State, at *message.Snapshot) string {
+	if len(a.elsewhere) == 0 || s.inner == nil {
+		return ""
+	}
+	within, has := a.within(s, at), ""
+	if at.Item != nil {
+		_, has, _ = strings.Cut(at.Item.By.Person, "@")
+	}
+	nodes := a.process.table.WorkersOf(a.Name).Nodes
+	for i := range s.inner.returns {
+		r := &s.inner.returns[i]
+		if r.scope == within && (has == "" || has == string(nodes[r.number-1])) {
+			return r.err
+		}
+	}
+	return ""
+}
+
+// offerAnew goes on to another run of the iteration, of which no offer has ended: those of this one that may still be there
+// are cancelled, and the item is offered as if that were the first time (R49).
+func (a *Activity) offerAnew(s *State, at message.Snapshot, ended string) behaviour.Effects {
+	cancels := a.cancelsOf(s, a.offersOf(s, &at), ended)
+	run := at.Run
+	at.Item, at.Run = nil, at.Run+1
+	e := a.keep(s, at, behaviour.Outcome{What: behaviour.Withdrawn, Iteration: at.Iteration, Run: run, Reason: ended})
+	e.Put = append(e.Put, cancels...)
+	return e
 }
 
 // ofHome says of which item at home an offer is.

@@ -337,3 +337,71 @@ func TestR48OnlyHomeSpeaksToAnOffer(t *testing.T) {
 		}
 	}
 }
+
+// R49: a home that has lost its store is told of offers that had ended, and offers the item anew, in scopes of which nothing has
+// ended; who has it keeps it where his own node still offers it.
+func TestR49AnItemIsOfferedAnewWhereItsOffersHadEnded(t *testing.T) {
+	ofDepot := message.Doer{Person: "dan@D"}
+	for _, tc := range []struct {
+		name string
+		by   message.Doer // who has it by what home still knows
+		anew bool
+	}{
+		{"nobody has it", message.Doer{}, true},
+		{"who has it is of a node whose offer had ended", ofLab, true},
+		{"who has it is of another node", ofDepot, false},
+		{"who has it is here", ann, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, s, sent := atHome(t, func(m *model) { m.table.Starts = append(m.table.Starts, "O") }, here, lab, depot)
+			if tc.by != (message.Doer{}) {
+				e, err := a.Command(s, behaviour.Work{Wish: message.WishClaim, By: tc.by}, noon)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept(t, a, s, e)
+			}
+			there, offer := offerAt(t, a, lab, sent[0])
+			said := there.process.Unsaid(behaviour.Spoken{
+				Instance: instance, Origin: s.Origin, Scope: offer.Entry.Scope, Source: a.Name, Clock: 7, Reason: "ann@H has completed approve", Node: here,
+			})
+			if len(said) != 1 {
+				t.Fatalf("it says %+v", said)
+			}
+			m, err := there.process.Again(said[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reason := a.process.Refuses(lab, &m.Header); reason != "" {
+				t.Fatalf("home refuses it: %s", reason)
+			}
+			if reason := a.process.Refuses(depot, &m.Header); reason == "" {
+				t.Error("home takes it of another node")
+			}
+			fold(t, a, s, m)
+			e := a.Decide(s, noon)
+			if !tc.anew {
+				if !e.Waits() {
+					t.Fatalf("it comes to %s", show(a.process, e))
+				}
+				return
+			}
+			if tales(e) != "withdrawn" || e.Outcome.Reason != "its offer at L was cancelled, before H lost its store: ann@H has completed approve" ||
+				saysTo(sentOn(e)) != "cancel L approve#1/approve, cancel D approve#1/approve" {
+				t.Fatalf("it comes to %s: %s, %q, sends %s", show(a.process, e), tales(e), e.Outcome.Reason, saysTo(sentOn(e)))
+			}
+			kept(t, a, s, e)
+			if e = a.Decide(s, noon); e.Invoke == nil || e.Invoke.Run != 1 {
+				t.Fatalf("then it comes to %s", show(a.process, e))
+			}
+			e = a.Conclude(s, behaviour.Result{Begins: true, Started: noon, Ended: noon}, noon)
+			if tales(e) != "offered" || saysTo(sentOn(e)) != "begin L approve~1#1/approve, begin D approve~1#1/approve" {
+				t.Fatalf("it is offered by %s, which sends %s", tales(e), saysTo(sentOn(e)))
+			}
+			kept(t, a, s, e)
+			if again := a.Decide(s, noon); !again.Waits() {
+				t.Errorf("once it is offered it comes to %s", show(a.process, again))
+			}
+		})
+	}
+}
