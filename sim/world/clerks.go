@@ -53,6 +53,7 @@ type item struct {
 	done    string          // who has completed it; empty: nobody
 	open    bool            // it is offered, or somebody has it
 	kept    string          // who was told that it is his, and has not said anything since by which he would lose it
+	saying  int             // how much is being said of it, of which nobody knows what has become
 }
 
 // turn is one iteration of a manual activity, at its home.
@@ -263,10 +264,12 @@ func (w *World) deals(at name, who, id string, way int) {
 func (w *World) says(at name, who, id string, verb api.WorkVerb, word api.WorkWord) error {
 	word.As = who
 	person := who + "@" + string(at)
-	if i := w.watch.items[id]; i != nil && i.kept == person && verb != api.WorkSave {
-		i.kept = "" // what he says now may cost him the item
+	of := w.watch.items[id]
+	if of != nil && verb != api.WorkSave {
+		of.kept = "" // what is said now may cost somebody the item
+		of.saying++
 	}
-	return w.answered(at, fmt.Sprintf("%s %s of %s", verb, id, who), func(ctx context.Context, n *node.Node) (string, error) {
+	err := w.answered(at, fmt.Sprintf("%s %s of %s", verb, id, who), func(ctx context.Context, n *node.Node) (string, error) {
 		done, err := n.SayWork(ctx, id, verb, word)
 		if err != nil || done.Result != api.WordDone {
 			return "", err
@@ -278,11 +281,15 @@ func (w *World) says(at name, who, id string, verb api.WorkVerb, word api.WorkWo
 		case w.weakly(i.entry.Instance):
 		case verb == api.WorkClaim && !i.had[person], verb == api.WorkTransfer && !i.had[word.To+"@"+string(at)], verb == api.WorkComplete && i.done != person:
 			return "that it is done, and it is not on disk", nil
-		case verb == api.WorkClaim && i.has == person:
+		case verb == api.WorkClaim && i.has == person && i.saying == 1:
 			i.kept = person
 		}
 		return otherThan(id+string(verb)+person, done.Item+string(done.Word)+done.By), nil
 	})
+	if of != nil && verb != api.WorkSave && (err == nil || isRefusal(err)) {
+		of.saying--
+	}
+	return err
 }
 
 // weakly: a site may have lost what it had of the instance, or somebody has ended something in it by hand.
