@@ -75,6 +75,8 @@ type Snapshot struct {
 	// Item is the work item that the iteration of a manual activity is (N27); nil: it was not offered. In error it says
 	// who had done it.
 	Item *Item
+	// Did is, of a notice for people, who did what its staff expression asks for.
+	Did Doers
 }
 
 // Cause says what kind of thing put an activity in error. The numbers are stored.
@@ -119,7 +121,7 @@ const snapshotVersion = 6
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Hand != nil, s.Item != nil:
+	case s.Hand != nil, s.Item != nil, len(s.Did) > 0:
 		return snapshotVersion
 	case s.Gathered != nil || s.At != "" || s.Event != "" || len(s.Counted)+len(s.Came) > 0 || s.Notices || s.Every != 0:
 		return 5
@@ -298,6 +300,7 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(34)
 		w.B = appendItem(w.B, s.Item)
 	}
+	writeDoers(&w, 35, s.Did)
 	return w.B
 }
 
@@ -365,6 +368,8 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Every = time.Duration(f.Int())
 		case 34:
 			s.Item = readItem(f.Reader)
+		case 35:
+			s.Did = readDoers(f)
 		default:
 			f.Unknown()
 		}

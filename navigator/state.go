@@ -89,6 +89,7 @@ const (
 	receivedBytes  = 720 // with what it names
 	arrivedBytes   = 32
 	itemBytes      = 192
+	doerBytes      = 96 // with names
 	offerBytes     = 96
 	handBytes      = 320 // with who it was
 	nameBytes      = 16  // of a name that a connector has as well

@@ -119,6 +119,9 @@ func (j *judge) take(r *record.AuditRecord) {
 	if !isSaid(r) {
 		j.element(r.Scope)
 	}
+	if r.Event == record.EventEscalated { // it decides nothing, and nobody waits for it
+		return
+	}
 	if r.Event == record.EventNotified {
 		j.notified(path, place, r)
 		return
