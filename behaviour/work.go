@@ -53,8 +53,8 @@ type Item struct {
 
 // Notice says of what an item is a notice (N27).
 type Notice struct {
-	Of    message.Entry   // the activity; sink: the process
-	Input *container.Type // of the item's input
+	Of    message.Entry     // the activity; sink: the process
+	Input *container.Type   // of the item's input
 	Own   *processtable.Who // of a manual activity: who has it, as that is asked of a person; nil: nobody has what it is of
 	// Holder: who has the activity sees it, and where nobody has, who may have it, whom the item's Staff says.
 	Holder bool

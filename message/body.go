@@ -73,10 +73,16 @@ type Snapshot struct {
 	Hand    *Hand         // an operator ends it (N30); nil: nobody does
 
 	// Item is the work item that the iteration of a manual activity is (N27); nil: it was not offered. In error it says
-	// who had done it.
+	// who had done it. Of a notice it is what people are shown, if they are (Item.Offered).
 	Item *Item
-	// Did is, of a notice for people, who did what its staff expression asks for.
-	Did Doers
+}
+
+// Did is who did what the staff expression of a notice asks for.
+func (s *Snapshot) Did() Doers {
+	if s.Item == nil {
+		return nil
+	}
+	return s.Item.Did
 }
 
 // Cause says what kind of thing put an activity in error. The numbers are stored.
@@ -121,7 +127,7 @@ const snapshotVersion = 6
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Hand != nil, s.Item != nil, len(s.Did) > 0:
+	case s.Hand != nil, s.Item != nil:
 		return snapshotVersion
 	case s.Gathered != nil || s.At != "" || s.Event != "" || len(s.Counted)+len(s.Came) > 0 || s.Notices || s.Every != 0:
 		return 5
@@ -300,7 +306,6 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(34)
 		w.B = appendItem(w.B, s.Item)
 	}
-	writeDoers(&w, 35, s.Did)
 	return w.B
 }
 
@@ -368,8 +373,6 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Every = time.Duration(f.Int())
 		case 34:
 			s.Item = readItem(f.Reader)
-		case 35:
-			s.Did = readDoers(f)
 		default:
 			f.Unknown()
 		}

@@ -139,7 +139,7 @@ func messages() map[string]kept {
 	first := message.Snapshot{Iteration: 1, Input: []byte{0x81, 3}, Counted: []processtable.ActivityID{"south", "rate"}, Came: []processtable.ActivityID{"north"}}
 	noticed := message.Snapshot{Iteration: 2, Due: at, Input: []byte{0x81, 3}, Deadline: at.Add(time.Hour), Notices: true, Every: 30 * time.Minute}
 	shown := noticed
-	shown.Attempt, shown.Item, shown.Did = 1, &message.Item{Offered: at}, message.Doers{"assess": {Person: "carl@A"}}
+	shown.Attempt, shown.Item = 1, &message.Item{Offered: at, Did: message.Doers{"assess": {Person: "carl@A"}}}
 	finished, left := begun, begun
 	finished.Cancelled, finished.Hand = 900, &message.Hand{Output: []byte{0x81, 3}, By: "alice at B", Why: "done on paper"}
 	left.Hand = &message.Hand{Skip: true, By: "alice at B"}

@@ -56,7 +56,7 @@ func (a *Activity) notifies(s *State, at *message.Snapshot, input *container.Str
 		if err != nil {
 			return nil, fmt.Errorf("notify: %w", err)
 		}
-		notice := message.Snapshot{Iteration: 1, Due: due, Input: encoded, Deadline: at.Deadline, Did: a.noticeDoers(s, i)}
+		notice := message.Snapshot{Iteration: 1, Due: due, Input: encoded, Deadline: at.Deadline, Item: unshown(a.noticeDoers(s, i))}
 		if n.every.Moment != nil {
 			after, _, err := n.every.of(s, input, now)
 			if err != nil {
@@ -178,9 +178,9 @@ func (s *noticed) Clone() behaviour.State {
 func (s *noticed) Bytes() int {
 	n := stateBytes + keyBytes*len(s.Keys)
 	if s.at != nil {
-		n += snapshotBytes + len(s.at.Input) + doerBytes*len(s.at.Did)
+		n += snapshotBytes + len(s.at.Input)
 		if s.at.Item != nil {
-			n += itemBytes
+			n += itemBytes + doerBytes*len(s.at.Item.Did)
 		}
 	}
 	return n
@@ -321,7 +321,7 @@ func (n *notice) Conclude(of behaviour.State, r behaviour.Result, now time.Time)
 func (n *notice) goOn(s *noticed, at message.Snapshot, o behaviour.Outcome, now time.Time) behaviour.Effects {
 	at.Attempt = 0
 	switch {
-	case at.Every == 0 && at.Item == nil:
+	case at.Every == 0 && !isShown(&at):
 		return behaviour.Effects{Ends: true, Outcome: o}
 	case at.Every == 0:
 		at.Due = time.Time{}

@@ -43,15 +43,26 @@ func (a *Activity) noticeDoers(s *State, number int) (did message.Doers) {
 	return did
 }
 
+// unshown is what the snapshot of a notice has as its item while nobody is shown it.
+func unshown(did message.Doers) *message.Item {
+	if len(did) == 0 {
+		return nil
+	}
+	return &message.Item{Did: did}
+}
+
+// isShown says whether people are shown a notice.
+func isShown(at *message.Snapshot) bool { return at.Item != nil && !at.Item.Offered.IsZero() }
+
 // shows has people see a notice whose time has come: in the place of the one that came before, if that is still there (R51). Where what
 // its staff expression asks of the data has no answer history says so, and its program runs all the same.
 func (n *notice) shows(s *noticed, row *processtable.Notice, input *container.Struct, now time.Time) behaviour.Effects {
 	at := *s.at
 	failure := ""
 	if err := answers(n.asks(s), s.Entry.Instance, input); err != nil {
-		failure, at.Item = "who may see it: "+err.Error(), nil
+		failure, at.Item = "who may see it: "+err.Error(), unshown(at.Did())
 	} else {
-		at.Item = &message.Item{Offered: now}
+		at.Item = &message.Item{Offered: now, Did: at.Did()}
 	}
 	o := n.escalated(s, failure)
 	if row.Program == "" {
@@ -90,7 +101,7 @@ func (n *notice) Offers() bool {
 // Item gives a notice as people are shown it; nil: its time has not come, it was taken off, or its activity has ended.
 func (n *notice) Item(of behaviour.State) *behaviour.Item {
 	s := of.(*noticed)
-	if s.Stopped || s.over || s.at == nil || s.at.Item == nil {
+	if s.Stopped || s.over || s.at == nil || !isShown(s.at) {
 		return nil
 	}
 	return n.shown(s, s.at.Item)
@@ -100,7 +111,7 @@ func (n *notice) Item(of behaviour.State) *behaviour.Item {
 func (n *notice) shown(s *noticed, item *message.Item) *behaviour.Item {
 	a, row := n.of, n.row(s)
 	out := &behaviour.Item{
-		Item: *item, At: message.NoticeExecution, Due: s.at.Deadline, Did: s.at.Did, Staff: row.Staff, Title: n.title(nil),
+		Item: *item, At: message.NoticeExecution, Due: s.at.Deadline, Did: s.at.Did(), Staff: row.Staff, Title: n.title(nil),
 		Priority: message.Rank(0).Priority(processtable.DefaultPriority),
 		Notice:   &behaviour.Notice{Of: message.Entry{Instance: s.Entry.Instance, Scope: s.Entry.Scope.Leave(), Activity: a.Name}, Input: a.noticeInput(), Own: a.own},
 	}
@@ -163,7 +174,7 @@ func (n *notice) work(s *noticed, w *behaviour.Work) (behaviour.Effects, error) 
 	o.By, o.For = w.By.Person, w.By.For
 	credit(&o, w)
 	at := *s.at
-	if at.Item = nil; at.Due.IsZero() {
+	if at.Item = unshown(at.Did()); at.Due.IsZero() {
 		return behaviour.Effects{Ends: true, Outcome: o}, nil
 	}
 	e := n.keep(s, at, 0, o)
