@@ -17,11 +17,11 @@ import (
 // notices are those that are shown, by the item of their activity.
 type notices struct {
 	mu  sync.Mutex
-	all map[worklist.Key]map[worklist.Key]told
+	all map[worklist.Key]map[worklist.Key]noticeTold
 }
 
-// told is a notice as its process thread has told of it.
-type told struct {
+// noticeTold is a notice as its process thread has told of it.
+type noticeTold struct {
 	process behaviour.Process
 	show    thread.Show
 }
@@ -39,12 +39,12 @@ func (d *Desk) showNotice(p behaviour.Process, key worklist.Key, e *thread.Show)
 		return
 	}
 	if n.all == nil {
-		n.all = map[worklist.Key]map[worklist.Key]told{}
+		n.all = map[worklist.Key]map[worklist.Key]noticeTold{}
 	}
 	if n.all[of] == nil {
-		n.all[of] = map[worklist.Key]told{}
+		n.all[of] = map[worklist.Key]noticeTold{}
 	}
-	n.all[of][key] = told{p, *e}
+	n.all[of][key] = noticeTold{p, *e}
 	d.putNotice(p, key, e)
 }
 
