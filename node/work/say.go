@@ -80,7 +80,8 @@ func (d *Desk) fits(i *worklist.Item, verb api.WorkVerb, w *api.WorkWord) error 
 	switch {
 	case !i.Notice:
 		return nil
-	case verb == api.WorkComplete && len(w.Output) == 0:
+	case verb == api.WorkComplete && (len(w.Output) == 0 || string(w.Output) == "{}"):
+		w.Output = nil
 		return nil
 	case verb == api.WorkComplete:
 		return api.Errorf(api.CodeRefused, "complete it without output", "item %s is a notice, and has no output", i.ID)
