@@ -390,6 +390,9 @@ func (s *modelStore) facts(key message.Entry, what What) (f Facts) {
 
 // said gives how a word was answered.
 func (s *modelStore) said(e message.Entry, id message.WordID) *record.AuditRecord {
+	if _, notice := e.Scope.OfNotice(); notice { // it is a line of the activity's history
+		e.Scope = e.Scope.Leave()
+	}
 	for i := range s.audits {
 		a := &s.audits[i]
 		if w := a.Word; w != nil && w.ID == id && w.Result != 0 && e == (message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity}) {

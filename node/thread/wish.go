@@ -160,6 +160,9 @@ func (m *Machine) container(c *command, t *container.Type, text []byte) (*contai
 // name is how people know the word: "retry documents#2/check".
 func (c *command) name() string {
 	key := c.message.Entry()
+	if _, notice := key.Scope.OfNotice(); notice {
+		return fmt.Sprintf("%s a notice of %s", c.order.Wish, key.Scope.Leave().Path(key.Activity))
+	}
 	return fmt.Sprintf("%s %s", c.order.Wish, key.Path())
 }
 
