@@ -1,6 +1,7 @@
 package work
 
 import (
+	"maps"
 	"strings"
 	"sync"
 
@@ -74,18 +75,19 @@ func (d *Desk) noticed(p behaviour.Process, i *behaviour.Item) *behaviour.Item {
 		return i
 	}
 	of, there := d.list.Of(worklist.Key{Process: p.Table().Process, Entry: i.Notice.Of})
-	if !there || of.By == (message.Doer{}) {
+	has := of.By != (message.Doer{})
+	if !there || !has && !(i.Notice.Holder && of.Away) { // what is offered elsewhere only, nobody here may have
 		return i
 	}
 	next := *i
-	next.Did = message.Doers{i.Notice.Of.Activity: of.By}
-	for activity, doer := range i.Did {
-		if activity != i.Notice.Of.Activity {
-			next.Did[activity] = doer
-		}
-	}
 	if i.Notice.Holder {
 		next.Staff = i.Notice.Own
+	}
+	if next.Did = maps.Clone(i.Did); has {
+		if next.Did == nil {
+			next.Did = message.Doers{}
+		}
+		next.Did[i.Notice.Of.Activity] = of.By
 	}
 	return &next
 }
