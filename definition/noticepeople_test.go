@@ -24,12 +24,21 @@ activities:
   assess: {node: A, staff: role("adjuster"), input: Claim, output: Verdict, notify: [{after: 1h, every: 30m}, {after: 1d, program: mail, staff: manages(assess)}]}
   pay:    {node: B, program: pay, input: Claim, notify: [{after: 2d, staff: "did(assess) || person(lead)"}]}
   inform: {node: B, staff: role("clerk") && !did(assess), for_each: number, input: Claim, notify: [{after: 1h, staff: manages(inform) || manages(assess)}]}
+  visit:  {node: B, program: v, input: Claim, at: {node: lead, of: [B, C]}, notify: [{after: 1h, staff: did(assess)}]}
+  round:
+    node: B
+    notify: [{after: 1h, staff: did(assess) && !did(source)}]
+    activities:
+      look: {node: B, program: v}
 control:
   - assess -> pay
+  - assess -> visit
+  - assess -> round
   - assess -> inform
 data:
   - source -> assess: {number: number}
   - source -> pay: {number: number, lead: lead}
+  - source -> visit: {number: number, lead: lead}
   - assess -> sink: {fair: fair}
 `
 
@@ -53,7 +62,10 @@ func TestNoticesForPeople(t *testing.T) {
 		{Name: "pay"}:    {[]processtable.ActivityID{"assess"}, "after 2d, for did(assess) || person(lead)"},
 		{Name: "inform"}: {[]processtable.ActivityID{"assess"}, ""},
 		{Name: "inform", Inside: "inform", Begun: 1}: {nil, "after 1h, for manages(inform) || manages(assess)"},
-		{Name: processtable.Sink}:                    {nil, "after 30d, for manages(source)"},
+		{Name: "visit"}: {[]processtable.ActivityID{"assess"}, "after 1h, for did(assess)"},
+		{Name: "visit", Inside: "visit", Begun: 1}: {nil, ""},
+		{Name: "round"}:           {[]processtable.ActivityID{"assess", "source"}, "after 1h, for did(assess) && !did(source)"},
+		{Name: processtable.Sink}: {nil, "after 30d, for manages(source)"},
 	} {
 		a := rows[row]
 		if a == nil {

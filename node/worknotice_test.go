@@ -49,9 +49,17 @@ type office struct {
 
 	mu     sync.Mutex
 	mailed map[string]bool // People of each run of mail
+	visits chan struct{}   // the program runs in visit until it is closed
 }
 
-func (o *office) Run(_ context.Context, c *program.Call) program.Result {
+func (o *office) Run(ctx context.Context, c *program.Call) program.Result {
+	if c.Activity == "visit" && o.visits != nil && !strings.Contains(c.Scope, "source[") {
+		select {
+		case <-o.visits:
+		case <-ctx.Done():
+			return program.Result{Err: ctx.Err()}
+		}
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.mailed[c.People] = true
@@ -294,4 +302,76 @@ func TestN27WhatNobodyMayHave(t *testing.T) {
 	if s, err := o.n.Wait(t.Context(), id); err != nil || s.State != api.InstanceFinished {
 		t.Errorf("it ends as %s, %v", s.State, err)
 	}
+}
+
+const noticedAll = `
+process: claim
+version: 1
+structures:
+  D: {n: int}
+  Part: {part: string}
+  All: {n: int, part: [string]}
+input: All
+output: D
+notify: [{after: 1ms, staff: manages(source)}]
+activities:
+  assess: {node: A, staff: role("clerk"), title: Assess, input: D, output: D}
+  round:
+    node: A
+    input: D
+    notify: [{after: 1ms, staff: did(assess)}]
+    activities:
+      look: {node: A, staff: role("head"), title: Look, input: D, notify: [{after: 1ms, staff: "person(\"eve\") && n == 5"}, {after: 1ms, staff: "person(\"eve\") && n == 1"}]}
+    data: [source -> look]
+  inform: {node: A, staff: role("head"), title: "Inform {part}", for_each: part, input: Part, notify: [{after: 1ms, staff: manages(assess)}]}
+  visit: {node: A, program: mail, at: {node: '"A"', of: [A]}, input: D, notify: [{after: 1ms, staff: "did(assess) && n == 5"}]}
+control:
+  - assess -> round
+  - assess -> inform
+  - assess -> visit
+data:
+  - source -> assess: {n: n}
+  - source -> inform: {part: part}
+  - assess -> round
+  - assess -> visit
+  - assess -> sink
+`
+
+// N27: notices are of processes, blocks, what is inside of one, and elements too; each knows who did what came before, over its own
+// input, also after a restart, and goes with what it is of.
+func TestN27NoticesOfWhatEncloses(t *testing.T) {
+	o := &office{t: t, dir: t.TempDir(), mailed: map[string]bool{}, visits: make(chan struct{})}
+	o.open()
+	t.Cleanup(func() {
+		if err := o.n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	upload(t, o.n, noticedAll)
+	id := uuid.Must(uuid.NewV7())
+	ctx := api.WithCaller(t.Context(), api.Caller{Name: "bob@A", Person: "bob"})
+	if _, err := o.n.Start(ctx, api.StartRequest{Instance: id, Process: "claim", Input: json.RawMessage(`{"n": 1, "part": ["x", "y"]}`)}); err != nil {
+		t.Fatal(err)
+	}
+	o.are("begun", map[string][]string{"mia": {"notice claim"}, "ann": {"work Assess"}, "dora": nil, "eve": {"work Assess"}})
+	if err := o.say("ann", o.list("ann")[0].Item, api.WorkComplete, api.WorkWord{Output: json.RawMessage(`{"n": 5}`)}); err != nil {
+		t.Fatal(err)
+	}
+	assessed := map[string][]string{
+		"mia": {"notice Inform x", "notice Inform y", "notice claim"}, "ann": {"notice round", "notice visit"}, "bob": nil, "eve": {"notice Look"},
+		"dora": {"work Inform x", "work Inform y", "work Look"},
+	}
+	o.are("assessed", assessed)
+	o.restart()
+	o.are("assessed, after a restart", assessed)
+	close(o.visits)
+	for _, i := range o.list("dora") {
+		if err := o.say("dora", i.Item, api.WorkComplete, api.WorkWord{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err := o.n.Wait(t.Context(), id); err != nil || string(s.Output) != `{"n":5}` {
+		t.Errorf("it ends as %s with %s, %v", s.State, s.Output, err)
+	}
+	o.are("done", map[string][]string{"mia": nil, "ann": nil, "eve": nil, "dora": nil})
 }

@@ -280,11 +280,12 @@ func (v *validator) did(all []Mapping, from, to RowID) error {
 	if a := v.t.Activity(from); a != nil && a.Kind != KindManual && from != (RowID{Name: Source}) {
 		return fmt.Errorf("%s is no manual activity, so nobody did it", from.Name)
 	}
-	a := v.t.Activity(to)
+	a, asks := v.t.Activity(to), false
 	for begun := uint8(1); a != nil && (a.Kind == KindBundle || a.Kind == KindCall); begun++ {
+		asks = asks || a.asksInNotice(from.Name) // a call has the notices itself
 		a = v.t.Activity(RowID{Name: to.Name, Inside: to.Name, Begun: begun})
 	}
-	if a != nil && a.Kind != KindManual && (a.Kind != KindProcess || from.Name != Source) && !a.asksInNotice(from.Name) {
+	if a != nil && a.Kind != KindManual && (a.Kind != KindProcess || from.Name != Source) && !asks && !a.asksInNotice(from.Name) {
 		return fmt.Errorf("%s is no manual activity, and has no notice that asks for it, so it does not ask who did it", to.Name)
 	}
 	return nil

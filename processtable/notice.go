@@ -150,9 +150,14 @@ func (t *Table) NoticePath(name ActivityID) (path []Composite, n int, has bool) 
 	if !known && name == Sink {
 		row = RowID{Name: Sink}
 	}
-	a := t.Activity(row)
-	if a == nil || len(a.Notify) == 0 {
-		return nil, 0, false
+	for begun := uint8(1); ; begun++ { // those of a bundle are of each execution
+		a := t.Activity(row)
+		if a == nil {
+			return nil, 0, false
+		}
+		if len(a.Notify) > 0 {
+			return noticePath(a), len(a.Notify), true
+		}
+		row = RowID{Name: name, Inside: name, Begun: begun}
 	}
-	return noticePath(a), len(a.Notify), true
 }

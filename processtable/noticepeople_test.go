@@ -35,6 +35,10 @@ func TestNoticesForPeopleComeBack(t *testing.T) {
 	if d := diff(withPeopleNotices(), got); d != "" {
 		t.Errorf("the decoded table differs (-want +got):\n%s", d)
 	}
+	path, n, has := got.NoticePath("inform")
+	if !has || n != 1 || len(path) != 2 || path[0] != (Composite{Activity: "inform", Elements: true}) || path[1].Activity != Noticing {
+		t.Errorf("each execution of inform has %d notices at %v, %t", n, path, has)
+	}
 	if all := got.Activities[1].Programs(); len(all) != 0 {
 		t.Errorf("assess runs %v", all)
 	}
