@@ -214,9 +214,9 @@ func workReleaseCommand() *cli.Command {
 		Name: "release", Usage: "give an item back: it is offered again", ArgsUsage: "ITEM",
 		Description: `What was saved of it stays. Operators, who administers the process, and who sees a notice of the item can release what
 others have.`,
-		UsageText:   "fmqm work release 4f1c2b9d03aa --reason holidays",
-		Flags:       wordFlags(),
-		Action:      aboutItem(api.WorkRelease, "offered again:"),
+		UsageText: "fmqm work release 4f1c2b9d03aa --reason holidays",
+		Flags:     wordFlags(),
+		Action:    aboutItem(api.WorkRelease, "offered again:"),
 	}
 }
 
