@@ -63,8 +63,14 @@ func (o *overwriting) output(a *record.AuditRecord) bool {
 	if o.table != nil {
 		row = o.table.Activity(a.Scope.Row(a.Activity))
 	}
-	if a.Event == record.EventSent {
+	switch a.Event {
+	case record.EventSent:
 		return o.event(a, row)
+	case record.EventOffered:
+		return o.offer(a, row)
+	case record.EventClaimed, record.EventReleased, record.EventTransferred: // what the offers of an item were told: who has it
+		return false
+	default:
 	}
 	for _, of := range typesOf(a, row) {
 		if anew, changed, read := o.container(of, a.Output); read {
@@ -121,6 +127,23 @@ func (o *overwriting) event(a *record.AuditRecord, row *processtable.Activity) b
 	return true
 }
 
+// offer overwrites in what begins the offers of an item at other nodes: they get its input.
+func (o *overwriting) offer(a *record.AuditRecord, row *processtable.Activity) bool {
+	begin, err := message.DecodeBegin(a.Output)
+	if err != nil || row == nil {
+		a.Output = nil
+		return true
+	}
+	input, changed, read := o.container(row.Input, begin.Input)
+	if !read {
+		a.Output = nil
+		return true
+	}
+	begin.Input = input
+	a.Output = message.EncodeBegin(begin)
+	return changed
+}
+
 // texts overwrites what programs and people have written, in which nobody can tell data from the rest, and the keys of events.
 // Who did something, and the key of a start, stay.
 func texts(a *record.AuditRecord) (changed bool) {
@@ -151,7 +174,7 @@ func written(e record.Event) bool {
 	case record.EventEnded, record.EventTerminated, record.EventSkipped, record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried,
 		record.EventDropped, record.EventAsked, record.EventAnswered, record.EventBegun, record.EventReturned, record.EventNotified,
 		record.EventSent, record.EventReceived, record.EventPutBack, record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred,
-		record.EventSaved, record.EventCompleted, record.EventWithdrawn, record.EventEscalated, record.EventForced, record.EventSuspended, record.EventResumed:
+		record.EventSaved, record.EventCompleted, record.EventWithdrawn, record.EventEscalated, record.EventForced, record.EventSuspended, record.EventResumed, record.EventExpedited:
 	}
 	return true
 }

@@ -27,10 +27,13 @@ output: Result
 starts: [A]
 activities:
   look: {node: A, program: p, input: Visit, output: Result}
+  ask:  {node: A, staff: role("nurse"), offered_at: [B], input: Visit, output: Result}
   tell: {node: A, send: {event: seen, key: patient, to: A}, input: Visit}
 control:
   - look -> tell
+  - ask -> tell
 data:
+  - source -> ask
   - source -> look
   - source -> tell
   - look -> sink
@@ -58,6 +61,10 @@ func TestWhatIsOverwrittenInARecord(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0).UTC()
 	input := visit(t, table.Input, `{"patient": "ann", "room": 3}`)
 	result := visit(t, row("look").Output, `{"note": "ann is well", "patient": "ann"}`)
+	offer := func(text string) []byte {
+		return message.EncodeBegin(message.Begin{Input: visit(t, table.Input, text), Did: message.Doers{"look": {Person: "bob@A"}}, Due: now})
+	}
+	who := message.EncodeOffer(message.Offer{Claim: 1, By: message.Doer{Person: "bob@A"}, Claimed: now})
 	sent := visit(t, row("tell").Send.Type, `{"patient": "ann"}`)
 	event := message.EncodeEvent(message.Event{Name: "seen", Key: "ann", Data: sent, Sent: now, Node: "A", Sender: &message.Parent{
 		Process: table.Process, Node: "A", Instance: message.InstanceID{6: 0x70, 15: 1}, Activity: "tell", Iteration: 1, Attempt: 1,
@@ -75,6 +82,10 @@ func TestWhatIsOverwrittenInARecord(t *testing.T) {
 		{"a member of another", record.AuditRecord{Activity: "look", Event: record.EventTerminated, Output: result}, "room", result, true},
 		{"what was begun", record.AuditRecord{Activity: "look", Event: record.EventBegun, Output: input}, "room", visit(t, table.Input, `{"patient": "ann"}`), false},
 		{"the end of the instance", record.AuditRecord{Activity: processtable.Sink, Event: record.EventEnded, Output: result}, "patient", visit(t, row("look").Output, `{"note": "ann is well"}`), false},
+		{"what is offered elsewhere", record.AuditRecord{Activity: "ask", Event: record.EventOffered, Output: offer(`{"patient": "ann", "room": 3}`)}, "patient", offer(`{"room": 3}`), false},
+		{"nothing of what is offered elsewhere", record.AuditRecord{Activity: "ask", Event: record.EventOffered, Output: offer(`{"room": 3}`)}, "patient", offer(`{"room": 3}`), true},
+		{"what was offered, and cannot be read", record.AuditRecord{Activity: "ask", Event: record.EventOffered, Output: []byte{0xff, 1}}, "patient", nil, false},
+		{"who has it", record.AuditRecord{Activity: "ask", Event: record.EventClaimed, Output: who}, "", who, true},
 		{"of no known activity", record.AuditRecord{Activity: "gone", Event: record.EventTerminated, Output: result}, "room", nil, false},
 		{"of another type", record.AuditRecord{Activity: "look", Event: record.EventTerminated, Output: []byte{0xff, 1}}, "room", nil, false},
 		{"without output", record.AuditRecord{Activity: "look", Event: record.EventSkipped}, "", nil, true},

@@ -51,6 +51,9 @@ type item struct {
 	has     string          // who has it; empty: nobody
 	had     map[string]bool // who ever had it
 	done    string          // who has completed it; empty: nobody
+	open    bool            // it is offered, or somebody has it
+	kept    string          // who was told that it is his, and has not said anything since by which he would lose it
+	saying  int             // how much is being said of it, of which nobody knows what has become
 }
 
 // turn is one iteration of a manual activity, at its home.
@@ -80,9 +83,7 @@ func (x *watch) itemOf(r *record.AuditRecord) (i *item, home bool) {
 func (x *watch) work(s *site, r *record.AuditRecord) {
 	switch r.Event {
 	case record.EventTerminated, record.EventCancelled:
-		if r.TimedOut || r.Event == record.EventCancelled {
-			delete(x.did, entryOf(r))
-		}
+		x.workEnds(s, r)
 		return
 	case record.EventEscalated:
 		x.tells(r)
@@ -95,11 +96,7 @@ func (x *watch) work(s *site, r *record.AuditRecord) {
 	if !home {
 		return
 	}
-	wrong := func(format string, args ...any) {
-		if !x.lost[s.name] && !x.cloned[s.name] && !x.shadows[s.name].filled && x.world.touched[r.Instance] == 0 && !x.world.weaker[r.Instance] {
-			x.world.breaks("N27", "%s: %s", shown(i.entry), fmt.Sprintf(format, args...))
-		}
-	}
+	wrong := func(format string, args ...any) { x.wrongly(s, i.entry, format, args...) }
 	gets := func(who string) {
 		x.world.journal.met("claimed")
 		if i.has, i.had[who] = who, true; !x.may(i, who) {
@@ -120,6 +117,8 @@ func (x *watch) work(s *site, r *record.AuditRecord) {
 	case record.EventReleased:
 		if i.has == "" {
 			wrong("%s releases it, and nobody has it", r.By)
+		} else if i.has == i.kept {
+			wrong("it is taken from %s, who was told that it is his", i.has)
 		}
 		i.has = ""
 	case record.EventSaved, record.EventCompleted:
@@ -127,10 +126,10 @@ func (x *watch) work(s *site, r *record.AuditRecord) {
 			wrong("%s works at it, and %q has it", r.By, i.has)
 		}
 		if r.Event == record.EventCompleted {
-			i.has, i.done, x.did[i.entry] = "", r.By, r.By
+			i.has, i.done, i.open, x.did[i.entry] = "", r.By, false, r.By
 		}
 	case record.EventOffered, record.EventWithdrawn:
-		i.has = ""
+		i.has, i.open = "", r.Event == record.EventOffered
 	default:
 	}
 }
@@ -150,15 +149,40 @@ func (x *watch) tells(r *record.AuditRecord) {
 	}
 }
 
+// workEnds: what ends a manual activity otherwise than that somebody completes it has withdrawn its item, and nobody did it.
+func (x *watch) workEnds(s *site, r *record.AuditRecord) {
+	e := entryOf(r)
+	if r.TimedOut || r.Event == record.EventCancelled {
+		delete(x.did, e)
+	}
+	if i := x.turns[turn{e, r.Iteration}]; i != nil && i.open {
+		x.wrongly(s, e, "it ends, and people are not told that it is withdrawn")
+	}
+}
+
+// wrongly breaks N27, unless something else may have done what is wrong.
+func (x *watch) wrongly(s *site, e message.Entry, format string, args ...any) {
+	if !x.lost[s.name] && !x.cloned[s.name] && !x.shadows[s.name].filled && !x.world.weakly(e.Instance) {
+		x.world.breaks("N27", "%s: %s", shown(e), fmt.Sprintf(format, args...))
+	}
+}
+
 // may says whether a person may have an item, by what the definition says of that and who has done others: as the
 // world knows, not as a site does.
 func (x *watch) may(i *item, who string) bool {
-	for _, p := range x.world.cases {
+	a := x.world.activityOf(i)
+	_, at, _ := strings.Cut(who, "@")
+	return (len(a.OfferedAt) == 0 || slices.Contains(a.OfferedAt, at)) && x.holds(a.Staff.Staff, i, who, false)
+}
+
+// activityOf is what the definition says of an item.
+func (w *World) activityOf(i *item) oracle.Place {
+	for _, p := range w.cases {
 		if p.id == i.process {
-			return x.holds(p.places[string(i.entry.Activity)].Staff.Staff, i, who, false)
+			return p.places[string(i.entry.Activity)]
 		}
 	}
-	return false
+	return oracle.Place{}
 }
 
 // holds says whether a term does of a person. Under a negation a namesake elsewhere counts as the same one.
@@ -226,7 +250,7 @@ func (x *watch) worklist(at name, who string, a api.WorkAnswer) string {
 			}
 		case of == nil:
 			return a.Items[i].Item + ", which was never offered"
-		case x.world.touched[of.entry.Instance] > 0 || x.world.weaker[of.entry.Instance]:
+		case x.world.weakly(of.entry.Instance):
 		case a.Items[i].State == api.ItemOffered && !x.may(of, who+"@"+string(at)):
 			return "what " + who + " may not have: " + shown(of.entry)
 		}
@@ -277,21 +301,33 @@ func (w *World) takesOff(at name, who string, notice *api.WorkItem) {
 // says has somebody say something about an item. He is told that it is done only when that is on disk at its home.
 func (w *World) says(at name, who, id string, verb api.WorkVerb, word api.WorkWord) error {
 	word.As = who
-	return w.answered(at, fmt.Sprintf("%s %s of %s", verb, id, who), func(ctx context.Context, n *node.Node) (string, error) {
+	person := who + "@" + string(at)
+	of := w.watch.items[id]
+	if of != nil && verb != api.WorkSave {
+		of.kept = "" // what is said now may cost somebody the item
+		of.saying++
+	}
+	err := w.answered(at, fmt.Sprintf("%s %s of %s", verb, id, who), func(ctx context.Context, n *node.Node) (string, error) {
 		done, err := n.SayWork(ctx, id, verb, word)
 		if err != nil || done.Result != api.WordDone {
 			return "", err
 		}
-		i, person := w.watch.items[id], who+"@"+string(at)
+		i := w.watch.items[id]
 		switch {
 		case i == nil:
 			return "what was never offered", nil
 		case w.weakly(i.entry.Instance):
 		case verb == api.WorkClaim && !i.had[person], verb == api.WorkTransfer && !i.had[word.To+"@"+string(at)], verb == api.WorkComplete && i.done != person:
 			return "that it is done, and it is not on disk", nil
+		case verb == api.WorkClaim && i.has == person && i.saying == 1:
+			i.kept = person
 		}
 		return otherThan(id+string(verb)+person, done.Item+string(done.Word)+done.By), nil
 	})
+	if of != nil && verb != api.WorkSave && (err == nil || isRefusal(err)) {
+		of.saying--
+	}
+	return err
 }
 
 // weakly: a site may have lost what it had of the instance, or somebody has ended something in it by hand.
@@ -331,16 +367,10 @@ func (w *World) wordID() uuid.UUID {
 
 // output is what somebody gives who does an item.
 func (w *World) output(i *item, c *generate.Case, input json.RawMessage) (json.RawMessage, error) {
-	var a *container.Type
-	call := generate.Call{Activity: string(i.entry.Activity), Iteration: i.iteration, Attempt: 1}
-	for _, p := range w.cases {
-		if p.id == i.process {
-			of := p.places[call.Activity]
-			a, call.Output = of.Input, of.Output
-		}
-	}
-	if call.Input = container.New(a); len(input) > 0 {
-		in, err := container.DecodeJSON(a, input)
+	a := w.activityOf(i)
+	call := generate.Call{Activity: a.Name, Iteration: i.iteration, Attempt: 1, Input: container.New(a.Input), Output: a.Output}
+	if len(input) > 0 {
+		in, err := container.DecodeJSON(a.Input, input)
 		if err != nil {
 			return nil, err
 		}

@@ -32,7 +32,8 @@ func Draw(seed uint64) Plan {
 	d.scheduled()
 	d.hurry()
 	d.hands()
-	d.clerks() // the last, so that all else is drawn as ever
+	d.clerks()
+	d.administration() // the last, so that all else is drawn as ever
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }
@@ -185,7 +186,7 @@ func (d *drawing) fault(do Deed) {
 		}
 	case Astray:
 		d.caller(&e)
-	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Wrong:
+	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Erase, Expedite, Wrong:
 	}
 	d.add(e)
 }
@@ -417,5 +418,17 @@ func (d *drawing) clerks() {
 		if n := len(d.plan.Instances) - 1; d.in(4) {
 			d.add(Event{At: min(i.At+d.between(time.Second, 5*time.Minute), d.plan.Clear-1), Do: []Deed{Suspend, Hand, Terminate}[d.IntN(3)], Site: d.site(), Instance: n, Number: d.IntN(2)})
 		}
+	}
+}
+
+// administration draws, for few worlds, instances that somebody expedites, and such of which data are overwritten.
+func (d *drawing) administration() {
+	if len(d.plan.Before) > 0 || !d.in(4) {
+		return
+	}
+	for range 1 + d.IntN(3) {
+		i := d.IntN(len(d.plan.Instances))
+		at := min(d.plan.Instances[i].At+d.between(time.Millisecond, time.Minute), d.plan.Clear-1)
+		d.add(Event{At: at, Do: []Deed{Erase, Expedite}[d.IntN(2)], Site: d.site(), Instance: i, Number: d.IntN(10)})
 	}
 }

@@ -102,6 +102,10 @@ func (w *World) happen(e Event) {
 		w.clerk(e)
 	case Signal:
 		w.signal(e)
+	case Erase:
+		w.erase(e)
+	case Expedite:
+		w.expedite(e)
 	case Decide:
 		w.decide(s)
 	case Wrong:
@@ -113,7 +117,7 @@ func (w *World) happen(e Event) {
 // is counted when they have an effect.
 func (w *World) atOnce(e Event, s *site) {
 	switch e.Do {
-	case Crash, Stop, Sluggish, Cold, Low, Full, Clock, Backup, Lose, Image, Twice, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Wrong:
+	case Crash, Stop, Sluggish, Cold, Low, Full, Clock, Backup, Lose, Image, Twice, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Erase, Expedite, Wrong:
 		w.journal.met(string(e.Do))
 	case Astray:
 		if !w.plan.Apart && s.routes != 1 && (w.plan.BothCall || e.Site < e.Peer) {

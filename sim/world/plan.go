@@ -121,6 +121,8 @@ const (
 	Hand      Deed = "hand"       // an operator finishes (Number 1), or skips, what of instance Instance is under way
 	Work      Deed = "work"       // somebody of the site deals with what he is offered; Number says who, and how
 	Signal    Deed = "signal"     // somebody outside sends event Number to instance Instance, under an identifier of these
+	Erase     Deed = "erase"      // an administrator has data of instance Instance overwritten
+	Expedite  Deed = "expedite"   // an operator gives instance Instance the priority Number
 	Wrong     Deed = "wrong"      // somebody asks for what is refused, in way Number
 )
 
@@ -205,5 +207,5 @@ func (p *Process) ofKind() *generate.Case {
 // Deeds are all of them.
 var Deeds = []Deed{
 	Crash, CrashAt, CrashIn, Stop, FailWrite, FailRead, Sluggish, Cold, Low, Full, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew,
-	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Wrong,
+	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Erase, Expedite, Wrong,
 }

@@ -161,6 +161,10 @@ func (e Event) String() string {
 		return fmt.Sprintf("%s deals with what %s offers, in way %d", generate.Staff(string(e.Site))[e.Number%4].Name, e.Site, e.Number/4)
 	case Signal:
 		return fmt.Sprintf("somebody outside sends event %d to instance %d, through %s", e.Number, e.Instance, e.Site)
+	case Erase:
+		return fmt.Sprintf("an administrator at %s has the data of instance %d overwritten", e.Site, e.Instance)
+	case Expedite:
+		return fmt.Sprintf("an operator at %s gives instance %d the priority %d", e.Site, e.Instance, e.Number)
 	case Wrong:
 		return fmt.Sprintf("somebody asks %s for what is refused, in way %d", e.Site, e.Number)
 	}

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"fmqm/api"
@@ -26,6 +27,15 @@ func (w *World) suspend(e Event) {
 	_ = w.ask(e.Site, "suspend "+c.id()+" "+r.Activity, func(ctx context.Context, n *node.Node) error {
 		_, err := n.Suspend(ctx, c.instance.ID, r)
 		return err
+	})
+}
+
+// expedite is an operator who gives an instance a priority.
+func (w *World) expedite(e Event) {
+	c := w.clients[e.Instance]
+	_ = w.answered(e.Site, fmt.Sprintf("expedite %s to %d", c.id(), e.Number), func(ctx context.Context, n *node.Node) (string, error) {
+		_, err := n.Expedite(ctx, c.instance.ID, api.ExpediteRequest{Priority: e.Number, Reason: "it is drawn"})
+		return "", err
 	})
 }
 

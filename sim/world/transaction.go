@@ -104,7 +104,7 @@ func (x *watch) numbered(s *site, key []byte, r record.AuditRecord) bool {
 	}
 	d, says := x.shadows[s.name], digest(record.AppendAudit(nil, &r, false))
 	before, there := d.audit[string(key)]
-	if d.audit[string(key)] = says; there && before != says && r.Event != record.EventThinned { // that says up to which iteration (N16)
+	if d.audit[string(key)] = says; there && before != says && r.Event != record.EventThinned && (r.Erased == nil || !x.world.erased[r.Instance]) { // that says up to which iteration (N16)
 		x.world.breaks("8", "%s writes another record in the place of that of %s", s.name, shown(entryOf(&r)))
 	}
 	return there

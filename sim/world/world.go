@@ -79,6 +79,7 @@ type World struct {
 	clients   []*client
 	schedules []*timetable
 	touched   map[uuid.UUID]int  // by how many commands an operator has dealt with an instance, or may have: it need not be as the interpreter says
+	erased    map[uuid.UUID]bool // instances of which somebody has had data overwritten
 	weaker    map[uuid.UUID]bool // in which a site has a part that has lost its store: only what comes of them is compared
 	clear     bool
 	over      bool
@@ -94,7 +95,7 @@ func Run(plan Plan, o Options) *Report { return newWorld(plan, o).run() }
 func newWorld(plan Plan, o Options) *World {
 	w := &World{
 		plan: plan, tasks: task.NewWorld(plan.Seed, begun), random: rand.New(rand.NewPCG(plan.Seed, 1)),
-		touched: map[uuid.UUID]int{}, weaker: map[uuid.UUID]bool{},
+		touched: map[uuid.UUID]int{}, weaker: map[uuid.UUID]bool{}, erased: map[uuid.UUID]bool{},
 	}
 	w.control = w.tasks.NewSite(0)
 	w.journal = newJournal(w.tasks.Elapsed, o.Lines)
