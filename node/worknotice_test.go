@@ -310,7 +310,8 @@ version: 1
 structures:
   D: {n: int}
   Part: {part: string}
-  All: {n: int, part: [string]}
+  All: {n: int, part: [string], where: string}
+  Trip: {n: int, where: string}
 input: All
 output: D
 notify: [{after: 1ms, staff: manages(source)}]
@@ -324,7 +325,7 @@ activities:
       look: {node: A, staff: role("head"), title: Look, input: D, notify: [{after: 1ms, staff: "person(\"eve\") && n == 5"}, {after: 1ms, staff: "person(\"eve\") && n == 1"}]}
     data: [source -> look]
   inform: {node: A, staff: role("head"), title: "Inform {part}", for_each: part, input: Part, notify: [{after: 1ms, staff: manages(assess)}]}
-  visit: {node: A, program: mail, at: {node: '"A"', of: [A]}, input: D, notify: [{after: 1ms, staff: "did(assess) && n == 5"}]}
+  visit: {node: A, program: mail, at: {node: where, of: [A]}, input: Trip, notify: [{after: 1ms, staff: "did(assess) && n == 5"}]}
 control:
   - assess -> round
   - assess -> inform
@@ -333,7 +334,8 @@ data:
   - source -> assess: {n: n}
   - source -> inform: {part: part}
   - assess -> round
-  - assess -> visit
+  - source -> visit: {where: where}
+  - assess -> visit: {n: n}
   - assess -> sink
 `
 
@@ -350,7 +352,7 @@ func TestN27NoticesOfWhatEncloses(t *testing.T) {
 	upload(t, o.n, noticedAll)
 	id := uuid.Must(uuid.NewV7())
 	ctx := api.WithCaller(t.Context(), api.Caller{Name: "bob@A", Person: "bob"})
-	if _, err := o.n.Start(ctx, api.StartRequest{Instance: id, Process: "claim", Input: json.RawMessage(`{"n": 1, "part": ["x", "y"]}`)}); err != nil {
+	if _, err := o.n.Start(ctx, api.StartRequest{Instance: id, Process: "claim", Input: json.RawMessage(`{"n": 1, "part": ["x", "y"], "where": "A"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	o.are("begun", map[string][]string{"mia": {"notice claim"}, "ann": {"work Assess"}, "dora": nil, "eve": {"work Assess"}})
