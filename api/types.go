@@ -328,6 +328,7 @@ const (
 	EventSaved       Event = "saved"       // its draft was changed
 	EventCompleted   Event = "completed"   // somebody has done it: the activity's end, or its next iteration, follows
 	EventWithdrawn   Event = "withdrawn"   // it was taken from people before it was completed: the reason says why
+	EventEscalated   Event = "escalated"   // a notice has come to people, or, where by says who, was taken off their worklists; about: the notice's item
 	EventPassed      Event = "passed"      // what leads out of a dead activity was resolved, there or at another node, before its host ended it
 	EventSuspended   Event = "suspended"   // the instance, with activity source, or an activity; by an operator
 	EventResumed     Event = "resumed"     // a suspend was lifted, by an operator or since its time has come

@@ -16,8 +16,10 @@ import (
 // ItemKind is what an item on a worklist is; the words are API.
 type ItemKind string
 
-// ItemWork is a manual activity to be done.
-const ItemWork ItemKind = "work"
+const (
+	ItemWork   ItemKind = "work"   // a manual activity to be done
+	ItemNotice ItemKind = "notice" // tells of an activity, or of an instance, whose sink it names: nobody has it, and complete takes it off the worklists
+)
 
 // ItemState is how it is with an item; the words are API.
 type ItemState string
@@ -47,6 +49,7 @@ type WorkItem struct {
 	For       string     `json:"for,omitempty"` // whom that person stands in for
 	Draft     bool       `json:"draft"`         // something was saved
 	Claim     uint64     `json:"claim,omitempty"`
+	Of        string     `json:"of,omitempty"` // of a notice: the item of its activity, which who sees the notice may transfer
 }
 
 // WorkRequest asks for a page of a worklist.

@@ -72,6 +72,8 @@ type Invoke struct {
 	Child *processtable.Child
 
 	Deadline time.Time // of the activity; zero: it has none
+	// People is the notice of which the program is told who may see it (N27); nil: it is told of nobody.
+	People *Item
 	// Rank is its priority among what is ready: of all that Decide gives.
 	Rank message.Rank
 
@@ -108,6 +110,7 @@ const (
 	Saved            // its draft was changed
 	Completed        // what its output is, is settled
 	Withdrawn        // people have lost it before it was completed
+	Escalated        // a notice has come to people, or, with By, somebody has taken it off their worklists; Attempt is its number, from 1
 )
 
 // Outcome is the line of history that a transaction writes.

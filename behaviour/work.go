@@ -46,6 +46,18 @@ type Item struct {
 	// Elsewhere are other nodes that offer it to their people as well. Away: it is not offered to the people of its home.
 	Elsewhere []processtable.NodeID
 	Away      bool
+	// Notice is not nil where it is a notice: nobody has it, and who has seen it completes it. Input is nil where it
+	// could not be read.
+	Notice *Notice
+}
+
+// Notice says of what an item is a notice (N27).
+type Notice struct {
+	Of    message.Entry     // the activity; sink: the process
+	Input *container.Type   // of the item's input
+	Own   *processtable.Who // of a manual activity: who has it, as that is asked of a person; nil: nobody has what it is of
+	// Holder: who has the activity sees it, and where nobody has, who may have it, whom the item's Staff says.
+	Holder bool
 }
 
 // Home is the place of an item at its home.

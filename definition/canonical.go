@@ -33,7 +33,7 @@ type canonicalProcess struct {
 	Data       []canonicalData      `cbor:"10,keyasint"` // by target; within a target in file order (N8)
 	Schedules  []canonicalSchedule  `cbor:"11,keyasint,omitempty"`
 	Deadline   *canonicalMoment     `cbor:"12,keyasint,omitempty"`
-	Notify     []canonicalNotice    `cbor:"20,keyasint,omitempty"`
+	Notify     []any                `cbor:"20,keyasint,omitempty"`
 	History    int                  `cbor:"21,keyasint,omitempty"`
 
 	Staff         string             `cbor:"22,keyasint,omitempty"`
@@ -92,7 +92,7 @@ type canonicalActivity struct {
 	Receive *canonicalReceive `cbor:"40,keyasint,omitempty"`
 	Send    *canonicalSend    `cbor:"41,keyasint,omitempty"`
 
-	Notify []canonicalNotice `cbor:"42,keyasint,omitempty"` // in file order: their numbers are in what is stored
+	Notify []any `cbor:"42,keyasint,omitempty"` // canonicalNotice, or canonicalPeopleNotice; in file order: their numbers are in what is stored
 
 	Staff    string             `cbor:"43,keyasint,omitempty"`
 	Title    string             `cbor:"44,keyasint,omitempty"` // empty: the name
@@ -119,6 +119,13 @@ type canonicalNotice struct {
 	Program string
 	First   *canonicalMoment
 	Every   *canonicalMoment
+}
+
+// canonicalPeopleNotice is one that says who is shown it.
+type canonicalPeopleNotice struct {
+	_      struct{} `cbor:",toarray"`
+	Notice canonicalNotice
+	Staff  string
 }
 
 type canonicalPriority struct {
@@ -426,9 +433,14 @@ func (g *Graph) asWritten() Graph {
 	return of
 }
 
-func canonicalNoticesOf(all []Notice) (out []canonicalNotice) {
+func canonicalNoticesOf(all []Notice) (out []any) {
 	for _, n := range all {
-		out = append(out, canonicalNotice{Program: n.Program, First: canonicalMomentOf(n.First), Every: canonicalMomentOf(n.Every)})
+		c := canonicalNotice{Program: n.Program, First: canonicalMomentOf(n.First), Every: canonicalMomentOf(n.Every)}
+		if n.Staff == nil {
+			out = append(out, c)
+		} else {
+			out = append(out, canonicalPeopleNotice{Notice: c, Staff: n.Staff.text()})
+		}
 	}
 	return out
 }

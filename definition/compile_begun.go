@@ -68,7 +68,7 @@ func (c *compiler) rowsOf(a *Activity, path []processtable.Composite) (outer, do
 	if a.Call != nil {
 		begins(callRow(a))
 		of.work = done
-		done.Deadline = nil
+		done.Deadline, done.Notify = nil, nil // they are the call's, at home
 		for _, node := range a.Call.Of {
 			of.at = append(of.at, processtable.NodeID(node))
 		}
@@ -114,7 +114,7 @@ func callRow(a *Activity) *processtable.Activity {
 	}
 	return &processtable.Activity{
 		Name: processtable.ActivityID(a.Name), Kind: processtable.KindCall, Call: call,
-		Input: a.Input, Output: a.Output, Deadline: a.Deadline.inTable(), Continues: a.Continues,
+		Input: a.Input, Output: a.Output, Deadline: a.Deadline.inTable(), Continues: a.Continues, Notify: noticesInTable(a.Notify),
 	}
 }
 

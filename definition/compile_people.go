@@ -12,8 +12,15 @@ import (
 // part in the process, who has started the instance.
 func (c *compiler) hidden(g *graph, a *Activity) error {
 	asks := a.Staff.Asks()
+	for _, name := range a.noticeAsks() {
+		if !slices.Contains(asks, name) {
+			asks = append(asks, name)
+		}
+	}
 	if a.Child != nil && g.inside == "" && needsPeopleFormat(c.p) != "" {
-		asks = []string{sourceEnd}
+		if !slices.Contains(asks, sourceEnd) {
+			asks = append(asks, sourceEnd)
+		}
 	}
 	to := c.row(g, a.Name)
 	for _, name := range asks {

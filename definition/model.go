@@ -183,7 +183,7 @@ type Activity struct {
 	OnRC          OnRC
 	RCIsData      bool     // OnRC, resolved
 	Deadline      *Moment  // nil: none (N23)
-	Notify        []Notice // programs beside the work, at home, over the input (N23)
+	Notify        []Notice // beside the work, at home, over the input (N23, N27)
 	Continues     bool     // with _ERROR after the last attempt; else it waits for an operator (N22)
 	Cancels       []string // others of the same graph, when it has run (N25)
 }

@@ -2,21 +2,27 @@ package definition
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
 
+	"fmqm/condition"
 	"fmqm/processtable"
 )
 
-// Notice is a program that runs beside the work of an activity, or of an instance (N23).
+// Notice is a program that runs beside the work of an activity, or of an instance (N23), or what people are shown (N27), or both.
 type Notice struct {
 	Pos     Pos
-	Program string
+	Program string  // empty: none runs
 	First   *Moment // never nil
-	Every   *Moment // a duration; nil: it runs once
+	Every   *Moment // a duration; nil: it comes once
+	Staff   *Who    // who is shown it; nil: nobody, or, of a manual activity without Program, who has that, or may have it
 }
+
+// forPeople says whether people are shown it.
+func (n *Notice) forPeople() bool { return n.Staff != nil || n.Program == "" }
 
 var (
 	noticeKeys = []string{"after", "at", "every", "program", "staff"}
@@ -70,15 +76,17 @@ func (d *draft) notice(s *step, n *yaml.Node) (Notice, bool) {
 	}
 	if staff := f["staff"]; staff != nil {
 		before := d.errors
-		if d.who(s, staff, "staff", true); d.errors > before {
+		if out.Staff = d.who(s, staff, "staff", true); d.errors > before {
 			return out, false
 		}
-		d.fail(d.pos(staff), codeKeyNotHere, "a notice cannot be for people yet", "name a program that tells them: `program: remind`")
-		return out, false
 	}
 	program := f["program"]
-	if program == nil {
-		d.fail(out.Pos, codeMissingKey, "a notice needs the key program", remedyNotify)
+	switch {
+	case program != nil:
+	case out.Staff != nil, s.Staff != nil:
+		return out, true
+	default:
+		d.fail(out.Pos, codeMissingKey, "a notice needs the key program, or staff", remedyNotify+", or `staff: role(\"NAME\")` for who is to see it")
 		return out, false
 	}
 	if isCommand(program) {
@@ -104,7 +112,7 @@ func (d *draft) noticesLate(all []Notice, deadline *Moment) {
 func (d *draft) isNoticed(name string) bool {
 	for _, s := range d.steps {
 		for _, n := range s.Notify {
-			if n.Program == name {
+			if name != "" && n.Program == name {
 				return true
 			}
 		}
@@ -115,16 +123,49 @@ func (d *draft) isNoticed(name string) bool {
 // noticesInTable are notices as tables have them.
 func noticesInTable(all []Notice) (out []processtable.Notice) {
 	for _, n := range all {
-		out = append(out, processtable.Notice{Program: processtable.ProgramID(n.Program), First: *n.First.inTable(), Every: n.Every.inTable()})
+		out = append(out, processtable.Notice{Program: processtable.ProgramID(n.Program), First: *n.First.inTable(), Every: n.Every.inTable(), Staff: n.Staff.inTable()})
 	}
 	return out
 }
 
-// showNotices writes notices as the language has them: "after 1d remind, every 1h".
+// processNotices looks at whom the notices of the process ask for: when they begin nobody has done anything but to start it.
+func (p *processDraft) processNotices(over *step) {
+	for _, read := range over.whos {
+		read.who.Staff.All(func(term *condition.Staff) {
+			if term.Activity != "" && term.Activity != sourceEnd {
+				p.fail(p.within(read.n, term.Offset), codeStaff, fmt.Sprintf("a notice of the process does not know who did %s: it counts from the start", term.Activity),
+					fmt.Sprintf("give it to an activity behind %s, or write did(source) or manages(source) for who has started the instance", term.Activity))
+			}
+		})
+	}
+}
+
+// noticeAsks names the activities whose doers the notices of a ask for, without itself: who has that is known at the moment.
+func (a *Activity) noticeAsks() (all []string) {
+	for _, n := range a.Notify {
+		for _, name := range n.Staff.Asks() {
+			if name != a.Name && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// showNotices writes notices as the language has them: "after 1d remind, for role("lead"), every 1h".
 func showNotices(all []processtable.Notice) string {
 	texts := make([]string, len(all))
 	for i, n := range all {
-		texts[i] = fmt.Sprintf("%s %s", noticeForm.written(&n.First), n.Program)
+		texts[i] = noticeForm.written(&n.First)
+		if n.Program != "" {
+			texts[i] += " " + string(n.Program)
+		}
+		switch {
+		case n.Staff != nil:
+			texts[i] += ", for " + whoWritten(n.Staff)
+		case n.Program == "":
+			texts[i] += ", for who has it, or may have it"
+		}
 		if n.Every != nil {
 			every := durationText(time.Duration(n.Every.Fixed))
 			if n.Every.Expr != nil {

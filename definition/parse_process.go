@@ -79,6 +79,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	over.input.started = false
 	p.result.Deadline = p.top.moment(over, f["deadline"], deadlineForm)
 	p.result.Notify = p.top.notify(over, f["notify"])
+	p.processNotices(over)
 	p.result.Priority = p.top.priority(over, f["priority"])
 	p.result.Staff, p.result.Administrator = p.processWho(f["staff"], "staff"), p.processWho(f["administrator"], "administrator")
 	p.top.noticesLate(p.result.Notify, p.result.Deadline)

@@ -212,6 +212,8 @@ func needsPeopleFormat(p *Process) string {
 		return "administrator"
 	case p.Priority != nil:
 		return "priority"
+	case slices.ContainsFunc(p.Notify, func(n Notice) bool { return n.forPeople() }):
+		return "notify with staff"
 	}
 	for _, a := range p.All() {
 		switch {
@@ -219,6 +221,8 @@ func needsPeopleFormat(p *Process) string {
 			return "staff"
 		case a.Priority != nil:
 			return "priority"
+		case slices.ContainsFunc(a.Notify, func(n Notice) bool { return n.forPeople() }):
+			return "notify with staff"
 		}
 	}
 	if readsBy(&p.Graph) {

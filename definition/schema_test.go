@@ -263,6 +263,8 @@ func (v validator) word(s object, word string, arg, value any) error {
 		return v.check(at(v.t, v.root, "$defs", name), value)
 	case "not":
 		holds = v.check(arg.(object), value) != nil
+	case "anyOf":
+		holds = slices.ContainsFunc(arg.([]any), func(option any) bool { return v.check(option.(object), value) == nil })
 	case "oneOf":
 		n := 0
 		for _, option := range arg.([]any) {
@@ -298,7 +300,7 @@ func (v validator) wordOf(s object, word string, arg, value any) error {
 	case string:
 		switch word {
 		case "pattern":
-			holds = regexp.MustCompile(arg.(string)).MatchString(value)
+			holds = regexp.MustCompile(strings.ReplaceAll(arg.(string), `\u0000`, `\x00`)).MatchString(value)
 		case "minLength":
 			holds = utf8.RuneCountInString(value) >= int(limit)
 		case "maxLength":

@@ -73,8 +73,16 @@ type Snapshot struct {
 	Hand    *Hand         // an operator ends it (N30); nil: nobody does
 
 	// Item is the work item that the iteration of a manual activity is (N27); nil: it was not offered. In error it says
-	// who had done it.
+	// who had done it. Of a notice it is what people are shown, if they are (Item.Offered).
 	Item *Item
+}
+
+// Did is who did what the staff expression of a notice asks for.
+func (s *Snapshot) Did() Doers {
+	if s.Item == nil {
+		return nil
+	}
+	return s.Item.Did
 }
 
 // Cause says what kind of thing put an activity in error. The numbers are stored.

@@ -138,6 +138,8 @@ func messages() map[string]kept {
 	}}
 	first := message.Snapshot{Iteration: 1, Input: []byte{0x81, 3}, Counted: []processtable.ActivityID{"south", "rate"}, Came: []processtable.ActivityID{"north"}}
 	noticed := message.Snapshot{Iteration: 2, Due: at, Input: []byte{0x81, 3}, Deadline: at.Add(time.Hour), Notices: true, Every: 30 * time.Minute}
+	shown := noticed
+	shown.Attempt, shown.Item = 1, &message.Item{Offered: at, Did: message.Doers{"assess": {Person: "carl@A"}}}
 	finished, left := begun, begun
 	finished.Cancelled, finished.Hand = 900, &message.Hand{Output: []byte{0x81, 3}, By: "alice at B", Why: "done on paper"}
 	left.Hand = &message.Hand{Skip: true, By: "alice at B"}
@@ -156,6 +158,7 @@ func messages() map[string]kept {
 		"snapshot 5, event":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(received)}, received},
 		"snapshot 5, notice":   {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(noticed)}, noticed},
 		"snapshot 6, offered":  {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(offered)}, offered},
+		"snapshot 6, notice":   {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(shown)}, shown},
 		"snapshot 6, claimed":  {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(claimed)}, claimed},
 		"snapshot 5, first":    {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(first)}, first},
 		"return of an element": {element, late},

@@ -27,13 +27,14 @@ var OfWork = []Wish{WishClaim, WishRelease, WishTransfer, WishSave, WishComplete
 // Item is what the snapshot of a manual activity says of the work item that its iteration is (N27): it is offered, or
 // somebody has it.
 type Item struct {
-	Offered time.Time // when
+	Offered time.Time // when; zero: of a notice that people are not shown, as yet or any more
 	Claim   uint64    // how often somebody was given it; a word may name the one that it saw
 	By      Doer      // who has it; zero: it is offered
 	Claimed time.Time // since when; zero: it is offered
 	Draft   []byte    // CBOR of the output container as it was saved; nil: it was not
 	Saved   int       // how often it was saved
 	Asked   WordID    // of an offer: the word of its node by which that one has got it; zero: another's, or none (Offer)
+	Did     Doers     // of a notice: who did what its staff expression asks for
 }
 
 const (
@@ -44,6 +45,7 @@ const (
 	itemDraft   = 4
 	itemSaved   = 5
 	itemAsked   = 6
+	itemDid     = 7
 )
 
 func appendItem(b []byte, o *Item) []byte {
@@ -57,6 +59,7 @@ func appendItem(b []byte, o *Item) []byte {
 	if o.Asked != (WordID{}) {
 		w.Bytes(itemAsked, o.Asked[:])
 	}
+	writeDoers(&w, itemDid, o.Did)
 	return w.B
 }
 
@@ -78,6 +81,8 @@ func readItem(r *cbor.Reader) *Item {
 			o.Saved = int(f.Uint(math.MaxInt32))
 		case itemAsked:
 			f.Fixed(o.Asked[:])
+		case itemDid:
+			o.Did = readDoers(&f)
 		default:
 			f.Unknown()
 		}

@@ -7,6 +7,9 @@ func (s Scope) Notice(number int) Scope {
 	return s.Enter(Frame{Composite: processtable.Noticing, Element: number})
 }
 
+// NoticeExecution is what the item of a notice is named by, however often it comes: there is one at a time.
+var NoticeExecution = Execution{Iteration: 1}
+
 // OfNotice gives the number of the notice that a scope is of; false: it is none's.
 func (s Scope) OfNotice() (number int, is bool) {
 	if s.Inside() != processtable.Noticing {

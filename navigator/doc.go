@@ -195,6 +195,13 @@
 //	     what leads out of it is dead, and one execution of a bundle counts as failed. Where what is inside is
 //	     too much for one transaction, a snapshot says that it is being ended, until it is. One that is not decided cannot be ended: it
 //	     would have ended before what leads to it. (N30)
+//	R51  A notice (R36) with a staff expression, or of a manual activity without a program, is shown to people when its time has come, and
+//	     history says so: an item that nobody has, which stays until it is taken off or its activity ends. When it comes once more it takes the
+//	     place of the one before. Who sees it is asked whenever somebody looks: its expression knows who did what came before, and who has its activity
+//	     then; without one it is for who has the activity, or may have it. Its program runs after that, and is told of them. Where the data give
+//	     no answer nobody is shown it, and history says why. (N27, N23)
+//	R52  A notice is completed by whoever sees it: it is off the worklists until its next time, and history says by whom. Nothing else is done to one,
+//	     and nothing waits for it. (N27)
 //	R60  The priority of what is invoked or offered is that of the instance's last expedite; else the activity's own, over
 //	     its input; else that which the instance was given, which each of its messages says: at the start, or by the
 //	     activity that has begun it, or what its process says over its input; else the process's. One that cannot

@@ -22,23 +22,25 @@ func (a *Activity) prepareManual() error {
 		return nil
 	}
 	a.prepareOffer()
-	if err := a.prepareAsked(); err != nil {
+	var err error
+	if a.asked, err = prepareWho(a.Manual.Staff, a.Input); err != nil {
 		return fmt.Errorf("staff: %w", err)
 	}
 	return nil
 }
 
-func (a *Activity) prepareAsked() (err error) {
-	a.Manual.Staff.All(func(term *processtable.Who) {
+// prepareWho makes ready what a staff expression asks of an input.
+func prepareWho(w *processtable.Who, input *container.Type) (asked []*condition.Expr, err error) {
+	w.All(func(term *processtable.Who) {
 		if term.Of == nil || err != nil {
 			return
 		}
 		var of *condition.Expr
-		if of, err = condition.LoadExpr(*term.Of, inputScope(a.Input), term.Wants()); err == nil {
-			a.asked = append(a.asked, of)
+		if of, err = condition.LoadExpr(*term.Of, inputScope(input), term.Wants()); err == nil {
+			asked = append(asked, of)
 		}
 	})
-	return err
+	return asked, err
 }
 
 // manual offers a KindManual that was decided TRUE, and lets people have the word (R44); at other nodes once there is room
@@ -77,14 +79,22 @@ func (a *Activity) manual(s *State, input *container.Struct, room bool, now time
 // offers is why an input says of nobody whether he may have the item, or how urgent it is; nil: it says both. What
 // it comes to is each node's to say, by its own staff.
 func (a *Activity) offers(s *State, input *container.Struct) error {
-	var spent condition.Spent // over all that is asked
-	for _, of := range a.asked {
-		if _, err := of.Eval(&spent, input, &condition.Values{Instance: s.Entry.Instance.String()}); err != nil {
-			return fmt.Errorf("who may do it: %w", err)
-		}
+	if err := answers(a.asked, s.Entry.Instance, input); err != nil {
+		return fmt.Errorf("who may do it: %w", err)
 	}
 	_, err := a.ranks(s, input)
 	return err
+}
+
+// answers is why what a staff expression asks of an input has no answer; nil: it has.
+func answers(asked []*condition.Expr, of message.InstanceID, input *container.Struct) error {
+	var spent condition.Spent // over all that is asked
+	for _, x := range asked {
+		if _, err := x.Eval(&spent, input, &condition.Values{Instance: of.String()}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Offers says whether entries of the activity may be offered to people.

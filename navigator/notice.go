@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fmqm/behaviour"
+	"fmqm/condition"
 	"fmqm/container"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -21,13 +22,24 @@ func (a *Activity) prepareNotices(input *container.Type) error {
 		if err != nil {
 			return fmt.Errorf("notice %d: every: %w", i, err)
 		}
-		a.notices = append(a.notices, noticeTimes{first, every})
+		asked, err := prepareWho(n.Staff, input)
+		if err != nil {
+			return fmt.Errorf("notice %d: staff: %w", i, err)
+		}
+		a.notices = append(a.notices, noticeReady{first, every, asked})
+	}
+	if a.Kind == processtable.KindManual {
+		a.own = &processtable.Who{Is: processtable.WhoDid, Activity: a.Name}
 	}
 	return nil
 }
 
-// noticeTimes are when a notice is due: first, and then every so often, if that is any time.
-type noticeTimes struct{ first, every moment }
+// noticeReady is a notice made ready: when it is due, first, and then every so often, if that is any time; and what its
+// staff expression asks of the input.
+type noticeReady struct {
+	first, every moment
+	asked        []*condition.Expr
+}
 
 // notifies adds to what decides an activity TRUE, or is the record of an instance, what begins its notices: each
 // gets its snapshot, with its time and the input, in a frame of its own (R36). It is done once; at is the snapshot that is
@@ -44,7 +56,7 @@ func (a *Activity) notifies(s *State, at *message.Snapshot, input *container.Str
 		if err != nil {
 			return nil, fmt.Errorf("notify: %w", err)
 		}
-		notice := message.Snapshot{Iteration: 1, Due: due, Input: encoded, Deadline: at.Deadline}
+		notice := message.Snapshot{Iteration: 1, Due: due, Input: encoded, Deadline: at.Deadline, Item: unshown(a.noticeDoers(s, i))}
 		if n.every.Moment != nil {
 			after, _, err := n.every.of(s, input, now)
 			if err != nil {
@@ -167,6 +179,9 @@ func (s *noticed) Bytes() int {
 	n := stateBytes + keyBytes*len(s.Keys)
 	if s.at != nil {
 		n += snapshotBytes + len(s.at.Input)
+		if s.at.Item != nil {
+			n += itemBytes + doerBytes*len(s.at.Item.Did)
+		}
 	}
 	return n
 }
@@ -177,9 +192,9 @@ func (s *noticed) InError() bool { return false }
 // Interrupted reports that what runs is to be ended: nothing is left to be told.
 func (s *noticed) Interrupted() bool { return s.Stopped || s.over }
 
-// Timers is when the notice is due, once that is set.
+// Timers is when the notice is due, once that is set, and as long as it is to come.
 func (s *noticed) Timers() []behaviour.Timer {
-	if s.at == nil || !s.at.Notices {
+	if s.at == nil || !s.at.Notices || s.at.Due.IsZero() {
 		return nil
 	}
 	return []behaviour.Timer{{Due: s.at.Due}}
@@ -227,7 +242,7 @@ func (s *noticed) has(key message.Key) bool {
 	return false
 }
 
-// Decide says what should happen: the timer is set, the program runs when its time has come.
+// Decide says what should happen: the timer is set; when its time has come people are shown it, and the program runs (R36, R51).
 func (n *notice) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*noticed)
 	switch {
@@ -241,17 +256,36 @@ func (n *notice) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 			pause = max(0, at.Due.Sub(now))
 		}
 		return n.keep(s, at, pause, behaviour.Outcome{})
-	case !s.Came(behaviour.Timer{Due: s.at.Due}):
+	case s.at.Due.IsZero() || !s.Came(behaviour.Timer{Due: s.at.Due}):
 		return behaviour.Effects{}
 	}
-	v, err := container.DecodeCBOR(n.of.noticeInput(), s.at.Input)
-	input, ok := v.(*container.Struct)
-	if err != nil || !ok { // of a store that is damaged: nobody waits for it
-		return behaviour.Effects{Ends: true, Outcome: n.told(s, fmt.Sprintf("read the input: %v", err), 0)}
+	row := n.row(s)
+	input, err := n.input(s)
+	switch {
+	case err != nil && row.ForPeople(): // of a store that is damaged, as below: nobody waits for it
+		return behaviour.Effects{Ends: true, Outcome: n.escalated(s, err.Error())}
+	case err != nil:
+		return behaviour.Effects{Ends: true, Outcome: n.told(s, err.Error(), 0)}
+	case row.ForPeople() && s.at.Attempt == 0:
+		return n.shows(s, &row, input, now)
 	}
-	return behaviour.Effects{Invoke: &behaviour.Invoke{
-		Program: n.row(s).Program, Iteration: s.at.Iteration, Attempt: 1, Input: input, Output: container.Empty, NoOutput: true, Deadline: s.at.Deadline,
-	}}
+	call := &behaviour.Invoke{
+		Program: row.Program, Iteration: s.at.Iteration, Attempt: 1, Input: input, Output: container.Empty, NoOutput: true, Deadline: s.at.Deadline,
+	}
+	if row.ForPeople() {
+		call.People = n.shown(s, &message.Item{})
+	}
+	return behaviour.Effects{Invoke: call}
+}
+
+// input is that of its activity, or of the process, as it was when the notice began.
+func (n *notice) input(s *noticed) (*container.Struct, error) {
+	v, err := container.DecodeCBOR(n.of.noticeInput(), s.at.Input)
+	if err != nil {
+		return nil, fmt.Errorf("read the input: %w", err)
+	}
+	input, _ := v.(*container.Struct)
+	return input, nil
 }
 
 // noticeInput is the type of what notices, and deadlines, are over: of the process's sink, the process's input.
@@ -267,8 +301,7 @@ func (n *notice) row(s *noticed) processtable.Notice {
 	return n.of.Notify[number] // a scope with another one makes no entry (N10)
 }
 
-// Conclude tells in history that the program has run, and sets the next time, if there is one. One that was missed
-// is not made up for.
+// Conclude tells in history that the program has run, and goes on.
 func (n *notice) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*noticed)
 	if s.Stopped || s.over || s.at == nil {
@@ -280,15 +313,25 @@ func (n *notice) Conclude(of behaviour.State, r behaviour.Result, now time.Time)
 	}
 	told := n.told(s, failure, r.RC)
 	told.Started = r.Started
-	if s.at.Every == 0 {
-		return behaviour.Effects{Ends: true, Outcome: told}
+	return n.goOn(s, *s.at, told, now)
+}
+
+// goOn sets the next time, if there is one; else the notice ends, once no people are shown it any more. One that was missed is
+// not made up for.
+func (n *notice) goOn(s *noticed, at message.Snapshot, o behaviour.Outcome, now time.Time) behaviour.Effects {
+	at.Attempt = 0
+	switch {
+	case at.Every == 0 && !isShown(&at):
+		return behaviour.Effects{Ends: true, Outcome: o}
+	case at.Every == 0:
+		at.Due = time.Time{}
+		return n.keep(s, at, 0, o)
 	}
-	at := *s.at
 	at.Iteration++
 	if at.Due = at.Due.Add(at.Every); !at.Due.After(now) {
 		at.Due = now.Add(at.Every)
 	}
-	return n.keep(s, at, at.Due.Sub(now), told)
+	return n.keep(s, at, at.Due.Sub(now), o)
 }
 
 func (n *notice) told(s *noticed, failure string, rc int64) behaviour.Outcome {
@@ -301,28 +344,37 @@ func (n *notice) told(s *noticed, failure string, rc int64) behaviour.Outcome {
 
 // keep replaces the notice's snapshot, with its timer.
 func (n *notice) keep(s *noticed, at message.Snapshot, pause time.Duration, o behaviour.Outcome) behaviour.Effects {
-	return behaviour.Effects{
+	e := behaviour.Effects{
 		Put: []message.Message{{Header: message.Header{
 			Queue:      message.Queue{Process: n.of.process.table.Process, Node: n.of.process.table.Node},
 			Definition: n.of.process.Definition(), Instance: s.Entry.Instance, Origin: s.Origin, Scope: s.Entry.Scope, SourceScope: s.Entry.Scope,
 			Activity: n.of.Name, Kind: message.KindSnapshot, Lane: message.LaneControl, Clock: message.Next(s.Clock), Trace: s.Trace, Rank: s.Rank,
 		}, Body: message.EncodeSnapshot(at)}},
-		Timers:  []behaviour.Timer{{Due: at.Due, Pause: pause}},
 		Takes:   s.Passing(),
 		Outcome: o,
 	}
+	if !at.Due.IsZero() {
+		e.Timers = []behaviour.Timer{{Due: at.Due, Pause: pause}}
+	}
+	return e
 }
 
 // MayEnd is so for what ends its activity.
 func (n *notice) MayEnd(*message.Message) bool { return true }
 
-// Command says that an operator has nothing to say about a notice.
-func (n *notice) Command(behaviour.State, behaviour.Command, time.Time) (behaviour.Effects, error) {
+// Command takes a person's word about one that he is shown. An operator has nothing to say about a notice.
+func (n *notice) Command(of behaviour.State, c behaviour.Command, _ time.Time) (behaviour.Effects, error) {
+	if w, is := c.(behaviour.Work); is {
+		return n.work(of.(*noticed), &w)
+	}
 	return behaviour.Effects{}, fmt.Errorf("a notice of %s takes no command: it is not in error", n.of.Name)
 }
 
-// Review gives nothing, as Command.
-func (n *notice) Review(behaviour.State, behaviour.Reviewable, time.Time) (*behaviour.Result, error) {
+// Review gives nothing: no condition is asked.
+func (n *notice) Review(_ behaviour.State, of behaviour.Reviewable, _ time.Time) (*behaviour.Result, error) {
+	if _, is := of.(behaviour.Work); is {
+		return nil, nil
+	}
 	return nil, fmt.Errorf("a notice of %s is not in error", n.of.Name)
 }
 

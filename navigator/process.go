@@ -41,7 +41,8 @@ type Activity struct {
 	node      *condition.Expr        // of a call: where its work is done
 	due, over moment                 // of Deadline and Wait
 	signal    *signal                // of what receives or sends events
-	notices   []noticeTimes
+	notices   []noticeReady
+	own       *processtable.Who     // of a manual activity with notices: who has it
 	urgent    urgency               // the activity's own priority
 	elsewhere []processtable.NodeID // of a manual activity: where it is offered beside this node, its home
 	asked     []*condition.Expr     // of a manual activity: what is asked of the data to know who may do it

@@ -73,7 +73,7 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes = 392
+	stateBytes     = 392
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
@@ -88,7 +88,8 @@ const (
 	gatheredBytes  = 120
 	receivedBytes  = 720 // with what it names
 	arrivedBytes   = 32
-	itemBytes      = 192
+	itemBytes      = 200
+	doerBytes      = 96 // with names
 	offerBytes     = 96
 	handBytes      = 320 // with who it was
 	nameBytes      = 16  // of a name that a connector has as well

@@ -66,6 +66,11 @@ func (s site) Inquire(p behaviour.Process, e *thread.Inquire) thread.Found {
 // Show takes down how an item is.
 func (s site) Show(p behaviour.Process, e *thread.Show) { s.desk.Show(p, e) }
 
+// People names those who see a notice.
+func (s site) People(p behaviour.Process, e message.Entry, i *behaviour.Item) string {
+	return s.desk.People(p, e, i)
+}
+
 // WaitsFor says what an item waits for.
 func (s site) WaitsFor(of processtable.ProcessID, e message.Entry) string {
 	return s.desk.WaitsFor(of, e)

@@ -155,7 +155,7 @@ func (w *Who) Asks() (all []ActivityID) {
 // people says whether a row has something that only formats from 8 on have.
 func (a *Activity) people() bool {
 	did := func(m Mapping) bool { return m.Did || m.Word&condition.WordBy != 0 }
-	return a.Kind == KindManual || a.Manual != nil || a.Priority != nil ||
+	return a.Kind == KindManual || a.Manual != nil || a.Priority != nil || slices.ContainsFunc(a.Notify, func(n Notice) bool { return n.ForPeople() }) ||
 		readsBy(a.Exit) || a.Bundle != nil && readsBy(a.Bundle.Failed) || slices.ContainsFunc(a.Feedback, did) ||
 		slices.ContainsFunc(a.OutControl, func(c OutControl) bool { return readsBy(c.Condition) }) ||
 		slices.ContainsFunc(a.InData, func(d InData) bool { return slices.ContainsFunc(d.Mappings, did) }) ||

@@ -265,8 +265,8 @@ func (v *validator) offered(a *Activity) error {
 	return nil
 }
 
-// did checks the hidden one of a data connector: what asks is a manual activity, or a subprocess, which is told who
-// has started the instance, or the bundle or call of one; who is asked for a manual activity, or source. Of an end that
+// did checks the hidden one of a data connector: what asks is a manual activity, or one with a notice that does, or a subprocess,
+// which is told who has started the instance, or the bundle or call of one; who is asked for a manual activity, or source. Of an end that
 // is elsewhere nothing is known.
 func (v *validator) did(all []Mapping, from, to RowID) error {
 	i := slices.IndexFunc(all, func(m Mapping) bool { return m.Did })
@@ -280,12 +280,13 @@ func (v *validator) did(all []Mapping, from, to RowID) error {
 	if a := v.t.Activity(from); a != nil && a.Kind != KindManual && from != (RowID{Name: Source}) {
 		return fmt.Errorf("%s is no manual activity, so nobody did it", from.Name)
 	}
-	a := v.t.Activity(to)
+	a, asks := v.t.Activity(to), false
 	for begun := uint8(1); a != nil && (a.Kind == KindBundle || a.Kind == KindCall); begun++ {
+		asks = asks || a.asksInNotice(from.Name) // a call has the notices itself
 		a = v.t.Activity(RowID{Name: to.Name, Inside: to.Name, Begun: begun})
 	}
-	if a != nil && a.Kind != KindManual && (a.Kind != KindProcess || from.Name != Source) {
-		return fmt.Errorf("%s is no manual activity, so it does not ask who did it", to.Name)
+	if a != nil && a.Kind != KindManual && (a.Kind != KindProcess || from.Name != Source) && !asks && !a.asksInNotice(from.Name) {
+		return fmt.Errorf("%s is no manual activity, and has no notice that asks for it, so it does not ask who did it", to.Name)
 	}
 	return nil
 }

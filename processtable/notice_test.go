@@ -54,7 +54,7 @@ func TestRefusalsOfNotices(t *testing.T) {
 		want   string
 	}{
 		{"of format 6", func(t *Table) { t.Format = ModelFormat }, "and no notices"},
-		{"without a program", noticing(func(a *Activity) { a.Notify[1].Program = "" }), `notice 1: program "" is not a name`},
+		{"without a program", noticing(func(a *Activity) { a.Notify[1].Program = "" }), "format 7 has nothing that people do"},
 		{"repeated at once", noticing(func(a *Activity) { a.Notify[0].Every = &Moment{} }), "notice 0: its times are fixed, or expressions"},
 		{"repeated at a time", noticing(func(a *Activity) { a.Notify[0].Every = &Moment{At: true, Fixed: 1} }), "notice 0: its times are fixed, or expressions"},
 		{"counted backwards", noticing(func(a *Activity) { a.Notify[0].First.Fixed = -1 }), "notice 0: its times are fixed, or expressions"},

@@ -275,7 +275,7 @@ type Activity struct {
 	// First: it is decided TRUE with this many of the incoming control connectors TRUE, without the others,
 	// and FALSE once so many cannot be; Start says the same of them all. 0: all are waited for (N14). From format 7 on.
 	First int
-	// Notify are programs that run beside the work, once each or again and again, which nobody waits for: those of
+	// Notify are programs that run, and notices that people are shown, beside the work, once each or again and again, which nobody waits for: those of
 	// sink, of the process, over its input and at the origin (N23). From format 7 on.
 	Notify []Notice
 	// Manual is what one of KindManual has, Priority the activity's own; nil: the process's. From format 8 on.

@@ -32,6 +32,7 @@ type Call struct {
 	Iteration int       // from 1 in its scope
 	Attempt   int       // from 1
 	Due       time.Time // the activity's deadline; zero: it has none
+	People    string    // of a notice for people: the names of those who see it, as "ann,bob"; empty: nobody, or it is none
 	Key       string    // the idempotency key (P1): the same for every attempt; a builtin needs none
 
 	Input      *container.Struct // never nil; not changed and not kept
@@ -120,6 +121,7 @@ func (c *Call) facts() []fact {
 		{"FMQM_IDEMPOTENCY_KEY", "Fmqm-Idempotency-Key", c.Key},
 		{"FMQM_NODE", "Fmqm-Node", c.Node},
 		{"FMQM_DUE", "Fmqm-Due", due},
+		{"FMQM_PEOPLE", "Fmqm-People", c.People},
 	}
 }
 

@@ -307,6 +307,8 @@ func kindsOf(e record.Event) []string {
 		return []string{"complete"}
 	case record.EventWithdrawn:
 		return []string{"withdraw"}
+	case record.EventEscalated:
+		return []string{"escalation"}
 	case record.EventErased: // how far it is says so
 	case record.EventSuspended, record.EventResumed, record.EventExpedited: // their marks say so
 	case record.EventBegun: // its message says so

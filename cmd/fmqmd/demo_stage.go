@@ -178,7 +178,7 @@ func (s *stage) record(site string, r record.AuditRecord) {
 	case record.EventReturned: // its end is shown
 	case record.EventAsked, record.EventAnswered, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventErased: // the demo asks nothing
 	case record.EventSent, record.EventReceived, record.EventPutBack: // nor does it know events
-	case record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn: // nor people
+	case record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn, record.EventEscalated: // nor people
 	}
 	for _, sent := range r.Sent {
 		s.sent(site, activity, sent)

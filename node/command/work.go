@@ -12,7 +12,7 @@ import (
 type WorkOrder struct {
 	Process  processtable.ProcessID
 	Entry    message.Entry
-	At       message.Execution // that the item is
+	At       message.Execution // that the item is; zero: whatever it is, of a notice
 	Wish     message.Wish
 	Person   string // as "ann@ward"; empty: an operator's, in nobody's name
 	Operator string // who acts for the person; empty: the person himself
@@ -31,10 +31,14 @@ func (c *Commands) SayWork(ctx context.Context, o WorkOrder) (api.Word, error) {
 	if len(o.Why) > message.MaxWhy {
 		return api.Word{}, api.Errorf(api.CodeUsage, "write a shorter one", "the reason has %d bytes, and at most %d are kept", len(o.Why), message.MaxWhy)
 	}
+	var saw *message.Execution
+	if o.At != (message.Execution{}) {
+		saw = &o.At
+	}
 	return c.ask(ctx, &wish{
 		process: o.Process, entry: o.Entry, home: c.Self,
 		word: message.Word{
-			ID: o.Word, Wish: o.Wish, Saw: &o.At, Operator: o.Operator, Site: c.Self, Why: o.Why, Asked: c.Scheduler.Now(), Output: o.Output,
+			ID: o.Word, Wish: o.Wish, Saw: saw, Operator: o.Operator, Site: c.Self, Why: o.Why, Asked: c.Scheduler.Now(), Output: o.Output,
 			Person: o.Person, To: o.To, Claim: o.Claim,
 		},
 	})

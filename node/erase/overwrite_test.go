@@ -149,7 +149,7 @@ func TestARecordOfWhatWaitsApartIsNotTouched(t *testing.T) {
 func TestReasonsThatStay(t *testing.T) {
 	for event, stays := range map[record.Event]bool{
 		record.EventStarted: true, record.EventStopped: true, record.EventCancelled: true, record.EventRaced: true,
-		record.EventFailed: false, record.EventInError: false, record.EventRetried: false, record.EventNotified: false, record.EventWithdrawn: false,
+		record.EventFailed: false, record.EventInError: false, record.EventRetried: false, record.EventNotified: false, record.EventWithdrawn: false, record.EventEscalated: false,
 	} {
 		a := record.AuditRecord{Activity: "look", Event: event, Reason: "why", By: "alice at A", Stderr: "x"}
 		overwriter(nil, "room", time.Unix(1, 0)).change(&a)

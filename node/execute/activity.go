@@ -103,6 +103,10 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 	if scope == string(run.entry.Activity) {          // it is at the top, or the work of a call that is
 		scope = ""
 	}
+	people := ""
+	if of := run.call.People; of != nil {
+		people = t.of.Site.People(t.process, run.entry, of)
+	}
 	return entry.Program.Run(ctx, &program.Call{
 		Process:   t.ID().String(),
 		Instance:  run.entry.Instance.String(),
@@ -111,9 +115,10 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 		Element:   run.entry.Scope.Element(),
 		Node:      string(t.of.Self),
 		Iteration: run.call.Iteration, Attempt: run.call.Attempt,
-		Key:   key,
-		Due:   run.call.Deadline,
-		Input: run.call.Input, OutputType: run.call.Output,
+		Key:    key,
+		Due:    run.call.Deadline,
+		People: people,
+		Input:  run.call.Input, OutputType: run.call.Output,
 		NoOutput: run.call.NoOutput, RCIsData: run.call.RCIsData, RCContinue: run.call.RCContinue,
 		Log: func(line string) {
 			run.said.add(line)

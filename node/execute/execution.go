@@ -75,6 +75,8 @@ type Site interface {
 	// Inquire asks the node's staff whether people may have a work item of a process (N27), and Show is told how one is now.
 	Inquire(behaviour.Process, *thread.Inquire) thread.Found
 	Show(behaviour.Process, *thread.Show)
+	// People names those who see a notice now, for its program; it may take some milliseconds.
+	People(behaviour.Process, message.Entry, *behaviour.Item) string
 	// KeepEvents is how long events are kept here, unless who sends one says so (N24).
 	KeepEvents() time.Duration
 	// Fatal is told of an error that ends the node's work.

@@ -73,7 +73,7 @@ func rank(e api.Event) int {
 		return 2
 	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling,
 		api.EventSent, api.EventReceived, api.EventPutBack, api.EventRaced, api.EventNotified,
-		api.EventOffered, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn:
+		api.EventOffered, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn, api.EventEscalated:
 		return 3
 	case api.EventTerminated, api.EventSkipped, api.EventStopped, api.EventCancelled:
 		return 4
@@ -161,6 +161,7 @@ var Events = map[record.Event]api.Event{
 	record.EventSaved:       api.EventSaved,
 	record.EventCompleted:   api.EventCompleted,
 	record.EventWithdrawn:   api.EventWithdrawn,
+	record.EventEscalated:   api.EventEscalated,
 }
 
 // eventFrom is a record of a node in the words of the API; false: it tells people nothing.
@@ -225,6 +226,9 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		if r.People != nil && r.People.To != "" {
 			e.About += " " + r.People.To
 		}
+	case record.EventEscalated:
+		at := message.Entry{Instance: r.Instance, Scope: r.Scope.Notice(r.Attempt - 1), Activity: r.Activity}
+		e.About, e.Attempt = itemID(at, message.NoticeExecution), 0
 	case record.EventDecided, record.EventRaced:
 		e.About = joined(r.Counted)
 	case record.EventErased:

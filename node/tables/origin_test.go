@@ -41,10 +41,10 @@ func TestR40UploadTellsOfWhatTheOriginsLack(t *testing.T) {
 
 // N27: an upload tells of each site that would offer work and has nobody to whom.
 func TestUploadTellsOfWhatIsOfferedToNobody(t *testing.T) {
-	const sample = "process: sample\nversion: 1\nstarts: [A]\nactivities:\n" +
-		"  take: {node: A, staff: role(\"nurse\")}\n  look: {node: A, program: p}\n  check: {node: A, staff: \"!did(take)\"}\ncontrol: [take -> look, take -> check]\n"
+	const sample = "process: sample\nversion: 1\nstarts: [A]\nnotify: [{after: 9d, staff: manages(source)}]\nactivities:\n" +
+		"  take: {node: A, staff: role(\"nurse\")}\n  look: {node: A, program: p, notify: [{after: 1d, program: p}, {after: 2d, staff: did(take)}]}\n  check: {node: A, staff: \"!did(take)\"}\ncontrol: [take -> look, take -> check]\n"
 	for staffed, want := range map[bool][]string{
-		false: {"sample@1: A has no staff: give `staff: {file: FILE}` in its configuration, or nobody there can do take, check"},
+		false: {"sample@1: A has no staff: give `staff: {file: FILE}` in its configuration, or nobody there can do take, check", "sample@1: A has no staff: give `staff: {file: FILE}` in its configuration, or nobody there sees the notices of look, sample"},
 		true:  {},
 	} {
 		w := newWorld(t)

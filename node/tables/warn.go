@@ -48,6 +48,10 @@ func (u *upload) warn(ctx context.Context) {
 			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
 				"%s: %s has no staff: give `staff: {file: FILE}` in its configuration, or nobody there can do %s", t.Process, t.Node, strings.Join(manual, ", ")))
 		}
+		if of := noticed(t); len(of) > 0 && !report.Staff {
+			u.answer.Warnings = append(u.answer.Warnings, fmt.Sprintf(
+				"%s: %s has no staff: give `staff: {file: FILE}` in its configuration, or nobody there sees the notices of %s", t.Process, t.Node, strings.Join(of, ", ")))
+		}
 		u.warnChildren(t, report)
 		for _, peer := range unlinked(t, report) {
 			if report.Broker && known[processtable.NodeID(peer)].Broker {
@@ -111,6 +115,20 @@ func offered(t *processtable.Table) (manual []string) {
 		}
 	}
 	return manual
+}
+
+// noticed are the activities at a table's node whose notices people are shown, and, for those of the process, its name.
+func noticed(t *processtable.Table) (of []string) {
+	for _, a := range t.Activities {
+		name := string(a.Name)
+		if a.Kind == processtable.KindSink {
+			name = t.Process.Name
+		}
+		if slices.ContainsFunc(a.Notify, func(n processtable.Notice) bool { return n.ForPeople() }) && !slices.Contains(of, name) {
+			of = append(of, name)
+		}
+	}
+	return of
 }
 
 // unlinked gives the nodes that connectors of t lead to, or work that is done elsewhere goes to or comes from, or events

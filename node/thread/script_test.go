@@ -54,6 +54,7 @@ import (
 //	staff ann bob        who may have work items from now on; dora administers the process
 //	work claim x 1 ann [operator] [to=bob] [again=N] [site=B] [for=PERSON] [seen=CLAIM]   what somebody says about the item of x of instance 1,
 //	                     or somebody of another node that offers it, comes into the store
+//	                     x!0 in the place of x, here and of due: its first notice
 //	finish x 1, skip x 1   likewise: x ends by hand
 //	drop 1, redeliver 1  words of operators about refused messages
 //	rest                 everything is done and answered until programs run only
@@ -215,7 +216,12 @@ func (s *script) number(text string) int {
 }
 
 func (s *script) entry(activity, instance string) message.Entry {
-	return message.Entry{Instance: identifier(s.number(instance)), Activity: processtable.ActivityID(activity)}
+	name, notice, is := strings.Cut(activity, "!")
+	e := message.Entry{Instance: identifier(s.number(instance)), Activity: processtable.ActivityID(name)}
+	if is {
+		e.Scope = e.Scope.Notice(s.number(notice))
+	}
+	return e
 }
 
 func (s *script) message(words []string, foreign bool) message.Message {
@@ -504,7 +510,11 @@ func named(e message.Entry) string {
 	if e == (message.Entry{}) {
 		return "nothing"
 	}
-	return fmt.Sprintf("%s of %d", e.Activity, binary.BigEndian.Uint64(e.Instance[8:]))
+	name := string(e.Activity)
+	if n, notice := e.Scope.OfNotice(); notice {
+		name += fmt.Sprintf("!%d", n)
+	}
+	return fmt.Sprintf("%s of %d", name, binary.BigEndian.Uint64(e.Instance[8:]))
 }
 
 func txShown(tx *record.Tx) string {

@@ -325,6 +325,7 @@ var eventOf = map[behaviour.What]record.Event{
 	behaviour.Saved:       record.EventSaved,
 	behaviour.Completed:   record.EventCompleted,
 	behaviour.Withdrawn:   record.EventWithdrawn,
+	behaviour.Escalated:   record.EventEscalated,
 }
 
 // audit is the record of one entry's effects, written in their transaction.

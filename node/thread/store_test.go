@@ -390,6 +390,9 @@ func (s *modelStore) facts(key message.Entry, what What) (f Facts) {
 
 // said gives how a word was answered.
 func (s *modelStore) said(e message.Entry, id message.WordID) *record.AuditRecord {
+	if _, notice := e.Scope.OfNotice(); notice { // it is a line of the activity's history
+		e.Scope = e.Scope.Leave()
+	}
 	for i := range s.audits {
 		a := &s.audits[i]
 		if w := a.Word; w != nil && w.ID == id && w.Result != 0 && e == (message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity}) {
@@ -466,7 +469,7 @@ func ends(e record.Event) bool {
 	case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered, record.EventCancelling,
 		record.EventBegun, record.EventReturned, record.EventSent, record.EventReceived, record.EventPutBack,
 		record.EventDecided, record.EventRaced, record.EventNotified, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventErased,
-		record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn:
+		record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn, record.EventEscalated:
 	}
 	return false
 }

@@ -110,7 +110,7 @@ var eventNames = map[record.Event]string{
 	record.EventDecided: "decided", record.EventRaced: "raced", record.EventNotified: "notified", record.EventThinned: "thinned",
 	record.EventCancelled: "cancelled", record.EventCancelling: "cancelling",
 	record.EventOffered: "offered", record.EventClaimed: "claimed", record.EventReleased: "released", record.EventTransferred: "transferred",
-	record.EventSaved: "saved", record.EventCompleted: "completed", record.EventWithdrawn: "withdrawn",
+	record.EventSaved: "saved", record.EventCompleted: "completed", record.EventWithdrawn: "withdrawn", record.EventEscalated: "escalated",
 	record.EventReceived: "received", record.EventPutBack: "put back",
 }
 

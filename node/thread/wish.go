@@ -68,7 +68,10 @@ func (m *Machine) notThere(w *word, c *command, seen *sight) {
 	if c.order.Wish == message.WishRetry {
 		wanted = "it is not in error, "
 	}
+	_, notice := c.message.Scope.OfNotice()
 	switch name := c.name(); {
+	case notice:
+		m.refuseWord(w, false, "%s: it is on no worklist any more: it was taken off, or its activity has ended", name)
 	case m.another(seen.end) != "":
 		m.refuseWord(w, false, "%s: %s", name, m.another(seen.end))
 	case seen.end != nil && c.order.Saw != nil:
@@ -157,6 +160,9 @@ func (m *Machine) container(c *command, t *container.Type, text []byte) (*contai
 // name is how people know the word: "retry documents#2/check".
 func (c *command) name() string {
 	key := c.message.Entry()
+	if _, notice := key.Scope.OfNotice(); notice {
+		return fmt.Sprintf("%s a notice of %s", c.order.Wish, key.Scope.Leave().Path(key.Activity))
+	}
 	return fmt.Sprintf("%s %s", c.order.Wish, key.Path())
 }
 

@@ -50,7 +50,11 @@ func (m *Machine) work(w *word, c *command, e *instancetable.Entry) {
 		item = b.Item(e.State)
 	}
 	if item == nil {
-		m.refuseWord(w, true, "%s: it is not offered to anybody", c.name())
+		why := "it is not offered to anybody"
+		if is && e.Phase != instancetable.Waiting && b.Item(e.State) != nil { // a notice, whose next time has come
+			why = "its program is about to run, or runs: say it again once that has ended"
+		}
+		m.refuseWord(w, true, "%s: %s", c.name(), why)
 		return
 	}
 	if by := suspendedBy(e); by != nil { // what was saved is kept; he goes on after the resume (N29)

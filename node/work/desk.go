@@ -24,6 +24,7 @@ type Desk struct {
 	Options
 	list        *worklist.List
 	abandoned   abandoned
+	notices     notices
 	expressions expressions
 }
 
@@ -57,6 +58,11 @@ func New(o Options) *Desk { return &Desk{Options: o, list: worklist.New()} }
 // Show takes down how an item is now, as its process thread tells.
 func (d *Desk) Show(p behaviour.Process, e *thread.Show) {
 	key := worklist.Key{Process: p.Table().Process, Entry: e.Entry}
+	if _, notice := e.Entry.Scope.OfNotice(); notice {
+		d.showNotice(p, key, e)
+		return
+	}
+	defer d.classAnew(key)
 	if e.Item == nil {
 		d.list.Remove(key)
 		d.forgetAbandoned(key)
@@ -187,7 +193,7 @@ func (d *Desk) find(w *asker, id string) (worklist.Item, error) {
 	id = strings.ToLower(id)
 	var seen []worklist.Item
 	for _, i := range d.list.Find(id) {
-		mine := w.name != "" && d.sees(w, i.Process, false) && (i.By.Person == d.person(w) || i.Rule.May(string(w.name)))
+		mine := w.name != "" && d.sees(w, i.Process, false) && (i.By.Person == d.person(w) || i.Rule.May(string(w.name)) || d.isTold(i.Key, w.name))
 		if mine || w.operator && d.sees(w, i.Process, true) {
 			seen = append(seen, i)
 		}
@@ -217,7 +223,7 @@ func (d *Desk) nameOf(w *asker) string {
 
 // shown is an item in the words of the API.
 func (d *Desk) shown(i *worklist.Item) api.WorkItem {
-	at := d.place(i)
+	at := d.shownAt(i)
 	out := api.WorkItem{
 		Item: i.ID, Kind: api.ItemWork, Instance: i.Entry.Instance, Process: i.Process.String(), Activity: string(i.Entry.Activity),
 		Scope: string(at.Entry.Scope.Shown()), Node: string(at.Node), Title: i.Title, State: api.ItemOffered, Priority: i.Priority,
@@ -228,6 +234,12 @@ func (d *Desk) shown(i *worklist.Item) api.WorkItem {
 	}
 	if i.Suspended {
 		out.State = api.ItemSuspended
+	}
+	if i.Notice {
+		out.Kind = api.ItemNotice
+		if of, there := d.list.Of(i.Key.Work()); there {
+			out.Of = of.ID
+		}
 	}
 	return out
 }

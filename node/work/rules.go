@@ -51,19 +51,31 @@ type asking struct {
 
 // asks makes ready what is asked about an item.
 func (d *Desk) asking(p behaviour.Process, e message.Entry, i *behaviour.Item) (*asking, error) {
-	row := p.Table().Activity(e.Row())
-	if row == nil {
-		return nil, fmt.Errorf("%s is not hosted at %s", e.Path(), d.Self)
-	}
-	x, err := d.expressions.of(i.Staff, row.Input)
+	input, err := d.inputOf(p, e, i)
 	if err != nil {
 		return nil, err
 	}
-	a := &asking{of: x, input: row.Input, instance: e.Instance.String(), did: doersOf(i)}
+	x, err := d.expressions.of(i.Staff, input)
+	if err != nil {
+		return nil, err
+	}
+	a := &asking{of: x, input: input, instance: e.Instance.String(), did: doersOf(i)}
 	if i.Input != nil {
 		a.encoded, err = container.EncodeCBOR(i.Input)
 	}
 	return a, err
+}
+
+// inputOf is the type of what an item's staff expression is over.
+func (d *Desk) inputOf(p behaviour.Process, e message.Entry, i *behaviour.Item) (*container.Type, error) {
+	if i.Notice != nil {
+		return i.Notice.Input, nil
+	}
+	row := p.Table().Activity(e.Row())
+	if row == nil {
+		return nil, fmt.Errorf("%s is not hosted at %s", e.Path(), d.Self)
+	}
+	return row.Input, nil
 }
 
 // doersOf says who did what is asked for about an item.
@@ -95,22 +107,27 @@ func (a *asking) ask(s *staff.Staff, now time.Time) (*who.Question, error) {
 // rule says who may have the items of a class, by the staff as it is.
 type rule struct {
 	*asking
-	desk *Desk
+	desk    *Desk
+	process behaviour.Process
 
 	mu    sync.Mutex
 	asked *who.Question // of
 	staff *staff.Staff  // this one
 	until time.Time     // and up to then; zero: for ever
+	none  *bool         // nobody may have them; nil: that was not asked
 }
 
-// May says whether a person may have them.
+// May says whether a person is shown them: he may have them, or nobody may and he administers the process (N27).
 func (r *rule) May(person string) bool {
 	q, err := r.question()
 	if err != nil {
 		return false
 	}
-	_, may, err := q.Eligible(staff.Name(person))
-	return may && err == nil
+	if _, may, err := q.Eligible(staff.Name(person)); may || err != nil {
+		return may && err == nil
+	}
+	s, now := r.desk.Site.Staff(), r.desk.Scheduler.Now()
+	return r.desk.administers(r.process, s, now, string(staff.At(staff.Name(person), r.desk.Self))) && r.isNone(q)
 }
 
 func (r *rule) question() (*who.Question, error) {
@@ -124,9 +141,29 @@ func (r *rule) question() (*who.Question, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.asked, r.staff = q, s
+	r.asked, r.staff, r.none = q, s, nil
 	r.until, _ = q.Until()
 	return q, nil
+}
+
+// isNone is isNone of the question, which is answered once: it may ask of all who work here.
+func (r *rule) isNone(q *who.Question) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q != r.asked {
+		return isNone(q)
+	}
+	if r.none == nil {
+		none := isNone(q)
+		r.none = &none
+	}
+	return *r.none
+}
+
+// isNone says whether a question surely holds of nobody.
+func isNone(q *who.Question) bool {
+	n, whole := q.Count()
+	return n == 0 && whole
 }
 
 // nobody may have an item of which nobody can tell who.
@@ -151,7 +188,7 @@ func (d *Desk) class(p behaviour.Process, e message.Entry, i *behaviour.Item) (n
 		a = &without
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %p %s", p.Table().Process, i.Staff, q.Key()))
-	return string(sum[:]), &rule{asking: a, desk: d}
+	return string(sum[:]), &rule{asking: a, desk: d, process: p}
 }
 
 // couldShown is how many people an answer names of those who could have an item.
@@ -164,12 +201,13 @@ func (d *Desk) Inquire(p behaviour.Process, e *thread.Inquire) thread.Found {
 	if len(e.Vouched) > 0 {
 		return d.inquireElsewhere(e, s)
 	}
-	found.Over = e.Over != "" && d.administers(p, s, now, e.Over)
+	found.Over = e.Over != "" && (d.administers(p, s, now, e.Over) || d.isToldAs(p, e.Entry, s, e.Over))
 	if len(e.People) == 0 {
 		return found
 	}
 	var q *who.Question
-	a, err := d.asking(p, e.Entry, e.Item)
+	item := d.noticed(p, e.Item)
+	a, err := d.asking(p, e.Entry, item)
 	if err == nil {
 		q, err = a.ask(s, now)
 	}
@@ -195,6 +233,9 @@ func (d *Desk) Inquire(p behaviour.Process, e *thread.Inquire) thread.Found {
 			}
 			if may.Is = is; standsFor != "" {
 				may.Doer.For = string(staff.At(standsFor, d.Self))
+			}
+			if !is && item.Notice != nil && isNone(q) {
+				may.Is = d.administers(p, s, now, person)
 			}
 		}
 	}
@@ -222,7 +263,7 @@ func could(q *who.Question) string {
 
 // count says how many people may have an item, and names some of them.
 func (d *Desk) count(p behaviour.Process, e message.Entry, i *behaviour.Item) (n int, some []string) {
-	a, err := d.asking(p, e, i)
+	a, err := d.asking(p, e, d.noticed(p, i))
 	if err != nil {
 		return 0, nil
 	}
@@ -240,19 +281,38 @@ func (d *Desk) count(p behaviour.Process, e message.Entry, i *behaviour.Item) (n
 
 // administers says whether a person administers a process, by its definition.
 func (d *Desk) administers(p behaviour.Process, s *staff.Staff, now time.Time, person string) bool {
-	w := p.Table().Administrator
 	name, known := s.Surely(staff.Person(person))
-	if w == nil || !known {
-		return false
-	}
-	x, err := d.expressions.of(w, container.Empty)
-	if err != nil {
-		return false
-	}
-	q, err := x.Ask(who.Ask{Staff: s, Now: now})
-	if err != nil {
+	q := d.administration(p, s, now)
+	if q == nil || !known {
 		return false
 	}
 	_, is, err := q.Eligible(name)
 	return is && err == nil
+}
+
+// administration asks who administers a process; nil: its definition names nobody.
+func (d *Desk) administration(p behaviour.Process, s *staff.Staff, now time.Time) *who.Question {
+	w := p.Table().Administrator
+	if w == nil {
+		return nil
+	}
+	x, err := d.expressions.of(w, container.Empty)
+	if err != nil {
+		return nil
+	}
+	q, err := x.Ask(who.Ask{Staff: s, Now: now})
+	if err != nil {
+		return nil
+	}
+	return q
+}
+
+// administrators are those here who administer a process, at most limit of them.
+func (d *Desk) administrators(p behaviour.Process, limit int) []who.Someone {
+	q := d.administration(p, d.Site.Staff(), d.Scheduler.Now())
+	if q == nil {
+		return nil
+	}
+	all, _ := q.All(limit)
+	return all
 }

@@ -3,6 +3,7 @@ package work
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -31,8 +32,14 @@ func (d *Desk) SayWork(ctx context.Context, id string, verb api.WorkVerb, w api.
 	if err != nil {
 		return api.WorkDone{}, err
 	}
+	if err := d.fits(&i, verb, &w); err != nil {
+		return api.WorkDone{}, err
+	}
 	o := command.WorkOrder{
 		Process: i.Process, Entry: i.Entry, At: i.At, Wish: wishOf[verb], Person: d.person(&who), Why: w.Reason, Claim: w.Claim, Output: w.Output, Word: w.Word,
+	}
+	if i.Notice { // it is the same however often it comes
+		o.At = message.Execution{}
 	}
 	if who.Person == "" || who.As != "" {
 		if o.Operator = api.OperatorOf(ctx); o.Operator == "" {
@@ -51,7 +58,7 @@ func (d *Desk) SayWork(ctx context.Context, id string, verb api.WorkVerb, w api.
 	case w.To != "":
 		return api.WorkDone{}, api.Errorf(api.CodeUsage, "leave it out", "%s takes nobody to whom", verb)
 	}
-	at, result := d.place(&i), api.WordDone
+	at, result := d.shownAt(&i), api.WordDone
 	if i.Home != nil {
 		err = d.sayElsewhere(ctx, &i, o)
 	} else {
@@ -66,6 +73,24 @@ func (d *Desk) SayWork(ctx context.Context, id string, verb api.WorkVerb, w api.
 		Item: i.ID, Instance: i.Entry.Instance, Process: i.Process.String(), Activity: string(i.Entry.Activity), Scope: string(at.Entry.Scope.Shown()),
 		Node: string(at.Node), Word: verb, Result: result, By: o.Person, To: o.To,
 	}, nil
+}
+
+// fits says why something is not said about an item; nil: it may be. A notice is only taken off the worklists.
+func (d *Desk) fits(i *worklist.Item, verb api.WorkVerb, w *api.WorkWord) error {
+	switch {
+	case !i.Notice:
+		return nil
+	case verb == api.WorkComplete && (len(w.Output) == 0 || string(w.Output) == "{}"):
+		w.Output = nil
+		return nil
+	case verb == api.WorkComplete:
+		return api.Errorf(api.CodeRefused, "complete it without output", "item %s is a notice, and has no output", i.ID)
+	}
+	remedy := "take it off the worklists with fmqm work complete " + i.ID
+	if of, there := d.list.Of(i.Key.Work()); there {
+		remedy += fmt.Sprintf("; to pass the work on: fmqm work transfer %s PERSON", of.ID)
+	}
+	return api.Errorf(api.CodeRefused, remedy, "item %s is a notice, which nobody has: there is nothing to %s", i.ID, verb)
 }
 
 // nobodyKnown is who acts where nobody is known.
@@ -114,8 +139,10 @@ func (d *Desk) WorkItem(ctx context.Context, id, as string) (api.WorkShown, erro
 	if item == nil || item.At != i.At {
 		return api.WorkShown{}, gone(&i)
 	}
-	row := p.Table().Activity(i.Entry.Row())
-	out := api.WorkShown{WorkItem: d.shown(&i), OutputType: api.MembersOf(row.Output)}
+	out := api.WorkShown{WorkItem: d.shown(&i), OutputType: []api.MemberType{}}
+	if row := p.Table().Activity(i.Entry.Row()); row != nil { // else a notice
+		out.OutputType = api.MembersOf(row.Output)
+	}
 	draft, err := offering.Draft(state)
 	if err == nil {
 		out.Draft, err = container.EncodeJSON(draft)
@@ -125,14 +152,14 @@ func (d *Desk) WorkItem(ctx context.Context, id, as string) (api.WorkShown, erro
 			out.Draft = draft
 		}
 	}
-	if err == nil && item.Input != nil && len(row.Input.Members) > 0 {
+	if err == nil && item.Input != nil && len(item.Input.Type.Members) > 0 {
 		out.Input, err = container.EncodeJSON(item.Input)
 	}
 	if err != nil {
 		return api.WorkShown{}, err
 	}
 	out.Eligible, out.People = d.count(p, i.Entry, item)
-	at := d.place(&i)
+	at := d.shownAt(&i)
 	told, err := d.Site.Report(report.Question{
 		Instance: i.Entry.Instance, Process: i.Process.String(), History: true, Activity: at.Entry.Path(),
 	})

@@ -2,6 +2,7 @@ package work
 
 import (
 	"fmt"
+	"strings"
 
 	"fmqm/behaviour"
 	"fmqm/internal/text"
@@ -54,11 +55,28 @@ func (d *Desk) WaitsFor(of processtable.ProcessID, e message.Entry) string {
 		}
 	}
 	if n == 0 && len(i.Elsewhere) == 0 {
-		return fmt.Sprintf("item %s: nobody of the staff of %s may have it: change the staff there, or fmqm finish it by hand", i.ID, d.Self)
+		return fmt.Sprintf("item %s: nobody of the staff of %s may have it%s: change the staff there, or fmqm finish it by hand", i.ID, d.Self, d.administeredBy(of))
 	}
 	also := offeredElsewhere(&i)
 	if also != "" {
 		also = ", and" + also
 	}
 	return fmt.Sprintf("item %s is offered to %s%s", i.ID, text.Counted(n, "person", "people"), also)
+}
+
+// administeredBy says for people on whose worklists an item is that nobody here may have; empty: on nobody's.
+func (d *Desk) administeredBy(of processtable.ProcessID) string {
+	p := d.Site.Process(of)
+	if p == nil {
+		return ""
+	}
+	all := d.administrators(p, couldShown)
+	if len(all) == 0 {
+		return ""
+	}
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = string(one.Name)
+	}
+	return ", so it is shown to who administers " + of.Name + ", " + strings.Join(names, ", ")
 }

@@ -45,6 +45,16 @@ type Item struct {
 	Asked     message.WordID
 	Elsewhere []processtable.NodeID
 	Away      bool // it is not offered here, where it is decided about
+	// Notice: it is a notice of the activity that its entry is named after, which nobody has.
+	Notice bool
+}
+
+// Work is the item that a notice is of, if that is one: of the activity; of an item that is no notice, it is the same.
+func (k Key) Work() Key {
+	if _, notice := k.Entry.Scope.OfNotice(); notice {
+		k.Entry.Scope = k.Entry.Scope.Leave()
+	}
+	return k
 }
 
 // Home is the place of an item at another node, which decides about it.

@@ -81,6 +81,9 @@ func (q *Queue) auditAt(key []byte) (a record.AuditRecord, found bool, err error
 // or refused, here. It reads the newest first, no further than it must, and no output of what else
 // has happened to the instance.
 func (q *Queue) Word(e message.Entry, home processtable.NodeID, id message.WordID) (asked, answered *record.AuditRecord, err error) {
+	if _, notice := e.Scope.OfNotice(); notice { // it is a line of the activity's history
+		e.Scope = e.Scope.Leave()
+	}
 	o := store.ScanOptions{Prefix: append([]byte{record.ClassHistory}, e.Instance[:]...), Reverse: true}
 	err = q.records.Each(o, func(key, value []byte) error {
 		if content, err := record.Open(key, value); err != nil || !bytes.Contains(content, id[:]) {

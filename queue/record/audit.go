@@ -46,6 +46,10 @@ const (
 	EventSaved       Event = 33
 	EventCompleted   Event = 34
 	EventWithdrawn   Event = 35
+	// EventEscalated: a notice of the activity, or of sink, the process, has come to people (N27); with By, somebody has taken it off
+	// their worklists. Attempt is the notice's number, from 1, Iteration how often it has come; Reason says why it could not be
+	// shown to anybody, or what who took it off wrote.
+	EventEscalated Event = 36
 
 	EventForced    Event = 43 // an operator has finished an activity by hand (N30): its end follows
 	EventSuspended Event = 44 // an operator has suspended an activity with all inside of it, or, of source, the instance (N29)
@@ -63,7 +67,7 @@ var ranges = [...][2]Event{
 	{EventStarted, EventReturned},
 	{EventDecided, EventThinned},
 	{EventSent, EventPutBack},
-	{EventOffered, EventWithdrawn},
+	{EventOffered, EventEscalated},
 	{EventForced, EventExpedited},
 	{EventErased, EventErased},
 }

@@ -72,6 +72,29 @@ func (d *drawing) offer(g *graph, s *step, node string) {
 	if d.in(3, "priority") {
 		d.line("priority: %d", d.upTo(9, "how urgent"))
 	}
+	d.tells(s)
+}
+
+// tells draws what people are told beside a manual activity (N27): who has it, or may have it; who is asked for by that; others.
+func (d *drawing) tells(s *step) {
+	if !d.in(2, "notices") {
+		return
+	}
+	var all []string
+	for range 1 + d.upTo(1, "how many") {
+		text := "{after: " + pick(d, patience, "after what time")
+		switch d.upTo(2, "for whom") {
+		case 1:
+			text += ", staff: " + quoted(fmt.Sprintf(`did(%s) || role("chief")`, s.name))
+		case 2:
+			text += ", staff: " + quoted(`role("clerk")`)
+		}
+		if d.in(3, "every") {
+			text += ", every: " + pick(d, everies, "how often")
+		}
+		all = append(all, text+"}")
+	}
+	d.line("notify: [%s]", strings.Join(all, ", "))
 }
 
 // staff draws who may do an activity.

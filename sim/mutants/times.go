@@ -9,10 +9,10 @@ const (
 // ofTimes are those of notices, of the deadlines of processes, and of histories that keep few iterations (N16, N23).
 var ofTimes = []mutant{
 	{"notice-early", "a program runs beside the work before its time", "races", timed, []change{
-		{"navigator/notice.go", "	case !s.Came(behaviour.Timer{Due: s.at.Due}):\n		return behaviour.Effects{}\n", ""},
+		{"navigator/notice.go", "	case s.at.Due.IsZero() || !s.Came(behaviour.Timer{Due: s.at.Due}):\n", "	case s.at.Due.IsZero():\n"},
 	}},
 	{"notice-again", "a program that runs beside the work once runs again and again", "races ends", timed, []change{
-		{"navigator/notice.go", "	if s.at.Every == 0 {\n		return behaviour.Effects{Ends: true, Outcome: told}\n	}\n", ""},
+		{"navigator/notice.go", "	switch {\n	case at.Every == 0 && !isShown(&at):\n		return behaviour.Effects{Ends: true, Outcome: o}\n	case at.Every == 0:\n		at.Due = time.Time{}\n		return n.keep(s, at, 0, o)\n	}\n", ""},
 		{"navigator/notice.go", "	if at.Due = at.Due.Add(at.Every); !at.Due.After(now) {\n		at.Due = now.Add(at.Every)\n", "	if at.Due = at.Due.Add(max(at.Every, time.Minute)); !at.Due.After(now) {\n		at.Due = now.Add(max(at.Every, time.Minute))\n"},
 	}},
 	{"notice-stays", "a notice goes on when its activity has ended", "races ends", timed, []change{

@@ -39,7 +39,7 @@ type Arrived struct {
 // Admissible says what in the history of an instance cannot be: facts are in the order in which they
 // came to the disks of all sites. Of one that has finished nothing may go on.
 func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
-	j := &judge{process: p, places: Places(p), notices: map[string]int{}, timers: map[string]*timer{}, arrived: map[string][]*Arrived{}, of: map[string][]*record.AuditRecord{}, begun: map[string]int{}, sent: map[processtable.ActivityID]uint64{}, taken: map[processtable.ActivityID]string{}}
+	j := &judge{process: p, places: Places(p), notices: map[string]int{}, tolds: map[string]*told{}, timers: map[string]*timer{}, arrived: map[string][]*Arrived{}, of: map[string][]*record.AuditRecord{}, begun: map[string]int{}, sent: map[processtable.ActivityID]uint64{}, taken: map[processtable.ActivityID]string{}}
 	for i := range facts {
 		f := &facts[i]
 		switch {
@@ -63,7 +63,8 @@ func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
 // judge judges a history.
 type judge struct {
 	process *definition.Process
-	notices map[string]int // by path of what has them: how often one was due, and has not run since
+	notices map[string]int   // by path of what has them: how often one was due, and has not run since
+	tolds   map[string]*told // by that, and the number
 	places  map[string]Place
 	timers  map[string]*timer
 	arrived map[string][]*Arrived              // by path, in the order in which they came
@@ -100,8 +101,8 @@ func (j *judge) set(d *Due) {
 }
 
 func (j *judge) came(d *Due) {
-	if _, notice := d.Entry.Scope.OfNotice(); notice {
-		j.notices[d.Entry.Scope.Leave().Path(d.Entry.Activity)]++
+	if number, notice := d.Entry.Scope.OfNotice(); notice {
+		j.noticeCame(d.Entry.Scope, d.Entry.Activity, number)
 	}
 	if d.Key.Source != deadline {
 		return
@@ -118,6 +119,10 @@ func (j *judge) take(r *record.AuditRecord) {
 	place, known := j.places[string(r.Activity)]
 	if !isSaid(r) {
 		j.element(r.Scope)
+	}
+	if r.Event == record.EventEscalated {
+		j.escalated(path, place, r)
+		return
 	}
 	if r.Event == record.EventNotified {
 		j.notified(path, place, r)
@@ -175,6 +180,9 @@ func (j *judge) notified(path string, place Place, r *record.AuditRecord) {
 	notices := place.notices(j.process, r)
 	if len(notices) == 0 {
 		j.add("%s has no notices, and one has run", path)
+	}
+	if len(notices) > 0 && !slices.ContainsFunc(notices, func(n definition.Notice) bool { return n.Program != "" }) {
+		j.add("the notices of %s have no program, and one has run", path)
 	}
 	if r.Iteration > 1 && !slices.ContainsFunc(notices, func(n definition.Notice) bool { return n.Every != nil }) {
 		j.add("a notice of %s has run for the %d. time, and none is to run again", path, r.Iteration)

@@ -260,3 +260,39 @@ func TestN23ANoticeHasItsTime(t *testing.T) {
 		}
 	}
 }
+
+// N27: people are shown a notice once for each time that it was due, and take off what they are shown.
+func TestN27ANoticeIsShownWhenItIsDue(t *testing.T) {
+	text := strings.Replace(raced, "cancels: [d, f]}", "cancels: [d, f], notify: [{after: 1s, program: x}, {after: 1s, every: 1s, staff: role(\"x\")}, {after: 1s, staff: role(\"x\"), program: x}]}", 1)
+	processes, wrong := definition.Load("p.yaml", []byte(text))
+	if len(processes) != 1 {
+		t.Fatal(wrong)
+	}
+	came := func(number int) oracle.Fact {
+		e := message.Entry{Scope: message.Scope("").Notice(number), Activity: "c"}
+		return oracle.Fact{Came: &oracle.Due{Entry: e, Key: message.DueKey(&e, "", time.Unix(1, 0))}}
+	}
+	tells := func(number, iteration int, by string) oracle.Fact {
+		return oracle.Fact{Record: &record.AuditRecord{Activity: "c", Clock: 5, Event: record.EventEscalated, Iteration: iteration, Attempt: number + 1, By: by}}
+	}
+	ends := oracle.Fact{Record: &record.AuditRecord{Activity: "c", Clock: 6, Event: record.EventTerminated, Iteration: 1}}
+	for _, tc := range []struct {
+		facts []oracle.Fact
+		want  string
+	}{
+		{[]oracle.Fact{came(1), tells(1, 1, ""), tells(1, 2, "ann@A"), came(1), tells(1, 2, ""), ends, tells(1, 3, "ann@A")}, ""},
+		{[]oracle.Fact{came(2), tells(2, 1, ""), {Record: &record.AuditRecord{Activity: "c", Clock: 5, Event: record.EventNotified, Iteration: 1}}}, ""},
+		{[]oracle.Fact{tells(1, 1, "")}, "a notice of c has come to people, and none was due"},
+		{[]oracle.Fact{came(2), tells(1, 1, "")}, "a notice of c has come to people, and none was due"},
+		{[]oracle.Fact{came(1), tells(1, 1, "ann@A")}, "ann@A takes a notice of c off, and nobody is shown it"},
+		{[]oracle.Fact{came(1), tells(1, 1, ""), tells(1, 1, "ann@A"), tells(1, 1, "bob@A")}, "bob@A takes a notice of c off, and nobody is shown it"},
+		{[]oracle.Fact{came(0), tells(0, 1, "")}, "notice 0 of c is for nobody, and has come to people"},
+		{[]oracle.Fact{came(2), tells(2, 2, "")}, "notice 2 of c has come for the 2. time, and is not to come again"},
+		{[]oracle.Fact{came(1), ends, tells(1, 1, "")}, "a notice of c has come to people, and that had ended"},
+		{[]oracle.Fact{came(1), tells(3, 1, "")}, "c has no notice 3, and it has come"},
+	} {
+		if got := strings.Join(oracle.Admissible(processes[0], tc.facts, false), "; "); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}

@@ -85,6 +85,9 @@ func (x *watch) work(s *site, r *record.AuditRecord) {
 	case record.EventTerminated, record.EventCancelled:
 		x.workEnds(s, r)
 		return
+	case record.EventEscalated:
+		x.tells(r)
+		return
 	case record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn:
 	default:
 		return
@@ -128,6 +131,21 @@ func (x *watch) work(s *site, r *record.AuditRecord) {
 	case record.EventOffered, record.EventWithdrawn:
 		i.has, i.open = "", r.Event == record.EventOffered
 	default:
+	}
+}
+
+// tells takes down that people are shown a notice, or that somebody has taken it off.
+func (x *watch) tells(r *record.AuditRecord) {
+	e := entryOf(r)
+	e.Scope = e.Scope.Notice(r.Attempt - 1)
+	id := message.ItemID(&e, message.NoticeExecution)
+	if x.told[id] == nil {
+		x.told[id] = map[string]bool{}
+	}
+	if r.By == "" {
+		x.world.journal.met("escalated")
+	} else {
+		x.told[id][r.By] = true
 	}
 }
 
@@ -212,7 +230,12 @@ func (w *World) works(at name, who string, way int) {
 		return w.watch.worklist(at, who, offered), err
 	})
 	for i := range offered.Items {
-		w.deals(at, who, offered.Items[i].Item, way)
+		switch item := &offered.Items[i]; {
+		case item.Kind != api.ItemNotice:
+			w.deals(at, who, item.Item, way)
+		case way%2 == 0:
+			w.takesOff(at, who, item)
+		}
 	}
 }
 
@@ -221,6 +244,10 @@ func (x *watch) worklist(at name, who string, a api.WorkAnswer) string {
 	for i := range a.Items {
 		of := x.items[a.Items[i].Item]
 		switch {
+		case a.Items[i].Kind == api.ItemNotice:
+			if x.told[a.Items[i].Item] == nil {
+				return a.Items[i].Item + ", a notice that never came"
+			}
 		case of == nil:
 			return a.Items[i].Item + ", which was never offered"
 		case x.world.weakly(of.entry.Instance):
@@ -258,6 +285,17 @@ func (w *World) deals(at name, who, id string, way int) {
 		claim()
 		w.completes(at, who, id, false)
 	}
+}
+
+// takesOff has somebody take a notice off the worklists. He is told that it is done once that is on disk.
+func (w *World) takesOff(at name, who string, notice *api.WorkItem) {
+	_ = w.answered(at, "notice "+notice.Item+" to be taken off by "+who, func(ctx context.Context, n *node.Node) (string, error) {
+		done, err := n.SayWork(ctx, notice.Item, api.WorkComplete, api.WorkWord{As: who})
+		if err == nil && done.Result == api.WordDone && !w.weakly(notice.Instance) && !w.watch.told[notice.Item][who+"@"+string(at)] {
+			return "that it is done, and it is not on disk", nil
+		}
+		return "", err
+	})
 }
 
 // says has somebody say something about an item. He is told that it is done only when that is on disk at its home.

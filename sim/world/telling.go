@@ -154,7 +154,7 @@ func eventOf(e record.Event) string {
 		record.EventBegun: "begins an instance", record.EventReturned: "is returned to",
 		record.EventSent: "sends an event", record.EventReceived: "receives an event", record.EventPutBack: "puts an event back",
 		record.EventOffered: "is offered", record.EventClaimed: "is claimed", record.EventReleased: "is released", record.EventTransferred: "goes to another person", record.EventSaved: "has a draft",
-		record.EventCompleted: "is completed", record.EventWithdrawn: "is withdrawn",
+		record.EventCompleted: "is completed", record.EventWithdrawn: "is withdrawn", record.EventEscalated: "has a notice for people",
 		record.EventSuspended: "is suspended", record.EventResumed: "goes on after it was suspended", record.EventExpedited: "has another priority", record.EventErased: "has data overwritten",
 		record.EventDecided: "is decided with the first connectors", record.EventRaced: "has a connector that came too late", record.EventNotified: "has a notice", record.EventThinned: "has fewer iterations in the audit",
 	}

@@ -25,7 +25,7 @@ output: End
 starts: [A]
 activities:
   check: {node: A, staff: role("clerk"), title: "Check {text}", input: Order, output: Order}
-  late:  {node: A, staff: role("clerk"), title: "Look at {text}", input: Order, deadline: {after: 8s}}
+  late:  {node: A, staff: role("clerk"), title: "Look at {text}", input: Order, deadline: {after: 8s}, notify: [{after: 1s, staff: manages(late) || role("clerk")}]}
   done:  {node: B, program: pass, input: Order, output: Order}
 control:
   - check -> done
@@ -47,7 +47,7 @@ people:
 	results: `{check: [{by: bob, output: {n: 7, text: "as it is"}}], late: [{timeout: true}]}`,
 	want: []string{
 		"source started 1", "check offered 1", "check claimed 1", "check released 1", "check saved 1", "check transferred 1", "check completed 1", "check terminated 1",
-		"late offered 1", "late withdrawn 1", "late terminated 1", "done terminated 1", "sink ended 1",
+		"late offered 1", "late escalated 1", "late withdrawn 1", "late terminated 1", "done terminated 1", "sink ended 1",
 	},
 	events: map[string]int{"check claimed 1": 2},
 	ran:    1,

@@ -363,6 +363,11 @@ var transactions = []transaction{
 		kept: "The item is on no worklist, and the activity has ended with `_TIMEOUT`.",
 	},
 	{
+		kind: "escalation", what: "A notice of an activity has come to people, or somebody has taken it off their worklists (N27).", victims: "A", scenario: people,
+		lost: "The message of the timer is in the notice's entry, and it comes after the start. Who took it off has no answer, and says it again.",
+		kept: "It is on the worklists of those for whom it is, until the activity ends or somebody takes it off; history says that it came.",
+	},
+	{
 		kind: "expedite", what: "A mark gives an instance another priority: as an operator says where it was started, and as that comes to the other sites (N31).", victims: "AB", scenario: expedited,
 		lost: "The instance has the priority that it had. The operator has no answer and repeats the command; another site is sent the mark again.",
 		kept: "The mark is in the store, as one that is new. The site acts on it at its next start: what waits there has its turn by it, and the other sites and the instances of subprocesses are told. A repeat with the same identifier changes nothing.",

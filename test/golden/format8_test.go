@@ -24,7 +24,8 @@ people:
 `
 
 // desk is a process with activities of people: one that somebody completes, one that nobody does by its deadline,
-// and those that wait until the gate opens. One of these is offered to nobody: who could do it has done another.
+// and those that wait until the gate opens. One of these is offered to nobody: who could do it has done another. Two have notices for
+// people, of which somebody takes one off.
 const desk = `
 process: desk
 version: 1
@@ -38,9 +39,9 @@ activities:
   signed:  {node: B, staff: role("head") && !did(done), title: "Sign {text}", input: Order, output: Order}
   lost:    {node: B, staff: role("clerk"), title: Lose it, deadline: {after: 1s}}
   late:    {node: B, program: pass}
-  offered: {node: B, staff: role("clerk"), title: "Offer {text}", input: Order, output: Order}
+  offered: {node: B, staff: role("clerk"), title: "Offer {text}", input: Order, output: Order, notify: [{after: 1s, staff: role("head")}]}
   claimed: {node: B, staff: role("head"), title: "Claim {text}", input: Order, output: Order}
-  drafted: {node: B, staff: role("clerk"), title: "Draft {text}", input: Order, output: Order}
+  drafted: {node: B, staff: role("clerk"), title: "Draft {text}", input: Order, output: Order, notify: [{after: 1s, every: 720h, staff: role("head")}]}
 control:
   - done -> signed
   - lost -> late: _TIMEOUT
@@ -138,6 +139,8 @@ func (m *maker) people() {
 	drafted := m.item("ann", "drafted")
 	work("ann", "claim", drafted)
 	work("ann", "save", drafted, "--output", `{"text": "half of it"}`)
+	work("bob", "complete", m.item("bob", "drafted"), "--reason", "seen") // a notice, which he sees in place of dora
+	m.until("B", fmt.Sprintf("fmqm history %s", instance(50)), "escalated", 3)
 }
 
 // operators has those of B end activities by hand, suspend an instance and activities, and retire a version.

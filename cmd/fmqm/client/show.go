@@ -197,7 +197,7 @@ func about(e api.HistoryEvent) string {
 		return "event " + e.About
 	case api.EventDecided, api.EventRaced:
 		return "with " + e.About
-	case api.EventOffered, api.EventClaimed, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn:
+	case api.EventOffered, api.EventClaimed, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn, api.EventEscalated:
 		item, to, given := strings.Cut(e.About, " ")
 		text := "item " + item
 		if given {

@@ -223,6 +223,11 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		return fmt.Sprintf("%s %s: %s", t.marks.dead, e.Activity, e.Reason)
 	case api.EventOffered, api.EventReleased, api.EventWithdrawn:
 		return t.marks.other + " " + e.Activity + " " + string(e.Event)
+	case api.EventEscalated:
+		if e.By != "" {
+			return t.marks.other + " " + e.Activity + " notice taken off by " + e.By
+		}
+		return t.marks.other + " " + e.Activity + " escalated"
 	case api.EventClaimed, api.EventTransferred, api.EventSaved, api.EventCompleted:
 		return t.marks.begun + " " + e.Activity + " " + string(e.Event) + " by " + e.By
 	case api.EventEnded:
@@ -275,7 +280,7 @@ func (t *timeline) paint(e api.Event, text string) string {
 		return t.style.Faint(text)
 	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventForced, api.EventDropped, api.EventAsked, api.EventAnswered,
 		api.EventSent, api.EventReceived, api.EventPutBack, api.EventDecided, api.EventNotified, api.EventSuspended, api.EventResumed, api.EventExpedited, api.EventErased,
-		api.EventOffered, api.EventClaimed, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn:
+		api.EventOffered, api.EventClaimed, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn, api.EventEscalated:
 		return t.style.Busy(text)
 	case api.EventInError:
 		return t.style.Bad(text)

@@ -75,7 +75,7 @@ func listWork(c *cli.Context) error {
 			return err
 		}
 		for _, i := range page.Items {
-			if err := list.Row(i, i.Item, i.Title, i.Process, api.Shown(i.Scope, i.Activity), strconv.Itoa(i.Priority), common.Time(i.Offered), common.Time(i.Due), dash(holder(&i))); err != nil {
+			if err := list.Row(i, i.Item, titleOf(&i), i.Process, api.Shown(i.Scope, i.Activity), strconv.Itoa(i.Priority), common.Time(i.Offered), common.Time(i.Due), dash(holder(&i))); err != nil {
 				return err
 			}
 			r.After = i.Item
@@ -89,6 +89,14 @@ func listWork(c *cli.Context) error {
 		common.Talk(c, "there is more: --after %s", r.After)
 	}
 	return list.End()
+}
+
+// titleOf is the title of an item in a list.
+func titleOf(i *api.WorkItem) string {
+	if i.Kind == api.ItemNotice {
+		return "notice: " + i.Title
+	}
+	return i.Title
 }
 
 // holder is who has an item, and for whom.
@@ -141,6 +149,10 @@ func showItem(w io.Writer, i *api.WorkShown) error {
 		}
 	}
 	line("item", i.Item)
+	if i.Kind == api.ItemNotice {
+		line("kind", string(i.Kind))
+		line("of", i.Of)
+	}
 	line("title", i.Title)
 	line("state", string(i.State))
 	line("claimed by", holder(&i.WorkItem))
@@ -157,7 +169,9 @@ func showItem(w io.Writer, i *api.WorkShown) error {
 	}
 	line("eligible", eligible)
 	line("input", string(compact(i.Input)))
-	line("draft", string(compact(i.Draft)))
+	if i.Kind != api.ItemNotice { // which has nothing to fill in
+		line("draft", string(compact(i.Draft)))
+	}
 	for n, m := range i.OutputType {
 		name := ""
 		if n == 0 {
@@ -198,18 +212,19 @@ faster, or you may not have it, it ends with 4, and says who it is, or who may.`
 func workReleaseCommand() *cli.Command {
 	return &cli.Command{
 		Name: "release", Usage: "give an item back: it is offered again", ArgsUsage: "ITEM",
-		Description: `What was saved of it stays. Operators, and who administers the process, can release what others have.`,
-		UsageText:   "fmqm work release 4f1c2b9d03aa --reason holidays",
-		Flags:       wordFlags(),
-		Action:      aboutItem(api.WorkRelease, "offered again:"),
+		Description: `What was saved of it stays. Operators, who administers the process, and who sees a notice of the item can release what
+others have.`,
+		UsageText: "fmqm work release 4f1c2b9d03aa --reason holidays",
+		Flags:     wordFlags(),
+		Action:    aboutItem(api.WorkRelease, "offered again:"),
 	}
 }
 
 func workTransferCommand() *cli.Command {
 	return &cli.Command{
 		Name: "transfer", Usage: "give an item to somebody else", ArgsUsage: "ITEM PERSON",
-		Description: `PERSON is of the node's staff, and has to be one who may have the item. Operators, and who administers the
-process, can transfer what others have, and what nobody has.`,
+		Description: `PERSON is of the node's staff, and has to be one who may have the item. Operators, who administers the
+process, and who sees a notice of the item can transfer what others have, and what nobody has.`,
 		UsageText: "fmqm work transfer 4f1c2b9d03aa bob",
 		Flags:     wordFlags(),
 		Action: func(c *cli.Context) error {
@@ -243,6 +258,8 @@ func workCompleteCommand() *cli.Command {
 		Description: `Changes the members of the output that the JSON names, and keeps the others as they are: as they were saved, or
 as the input has them. On a terminal, without --output, it asks for each of them. What nobody has claimed is
 claimed with it.
+
+A notice has no output: it is off the worklists then.
 
 An output of another type is refused, and nothing changes. Attachments are references: a file name, a URL.`,
 		UsageText: "fmqm work complete 4f1c2b9d03aa\nfmqm work complete 4f1c2b9d03aa --output '{\"approved\": true}'\nfmqm work complete 4f1c2b9d03aa --output @claim.json",

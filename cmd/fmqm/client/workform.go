@@ -49,6 +49,9 @@ func fillIn(c *cli.Context, verb api.WorkVerb, told string) error {
 	if err != nil {
 		return err
 	}
+	if shown.Kind == api.ItemNotice { // there is nothing to fill in
+		return say(c, verb, api.WorkWord{}, told)
+	}
 	s := common.From(c)
 	f := form{bufio.NewReader(s.In), s.Err}
 	fmt.Fprintf(f.out, "%s\n", common.OneLine(shown.Title))
