@@ -39,6 +39,7 @@ const (
 	keyStarters      = 19 // from format 8 on, as the next two
 	keyAdministrator = 20
 	keyPriorities    = 21 // the priority of the process
+	keySearch        = 22 // from format 9 on: list of paths
 )
 
 // Keys of an activity.
@@ -262,6 +263,9 @@ func encode(t *Table) ([]byte, error) {
 	}
 	m.Int(keyHistory, int64(t.History))
 	writeFields(&m, people)
+	if err := writeSearch(&m, t); err != nil {
+		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
+	}
 	if len(m.B) > MaxEncoded {
 		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(m.B)}
 	}
