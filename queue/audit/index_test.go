@@ -248,7 +248,7 @@ func (s *indexSite) paged(o audit.ListOptions) (all []audit.Place) {
 func (s *indexSite) same(when string) {
 	o := audit.ListOptions{
 		States: audit.States(rapid.IntRange(0, int(audit.AllStates)).Draw(s.t, "states")), InError: rapid.IntRange(0, 3).Draw(s.t, "in error") == 0,
-		Process: rapid.SampledFrom(append([]processtable.ProcessID{{}, {Name: "p"}, {Name: "none"}}, processes...)).Draw(s.t, "of"),
+		Process: rapid.SampledFrom(append([]processtable.ProcessID{{}, {Name: "p"}, {Name: "p"}, {Name: "p"}, {Name: "none"}}, processes...)).Draw(s.t, "of"),
 		Oldest:  rapid.Bool().Draw(s.t, "oldest"), Limit: rapid.IntRange(1, 5).Draw(s.t, "limit"),
 	}
 	if rapid.Bool().Draw(s.t, "bounded") {
@@ -257,7 +257,7 @@ func (s *indexSite) same(when string) {
 	}
 	s.compare(when, o, nil)
 	if o.Process.Name != "" {
-		terms := rapid.SliceOfN(rapid.Custom(drawnTerm), 1, 3).Draw(s.t, "terms")
+		terms := rapid.SliceOfN(rapid.Custom(drawnTerm), 1, 2).Draw(s.t, "terms")
 		for i := range terms {
 			o.Search = append(o.Search, terms[i].term())
 		}

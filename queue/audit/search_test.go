@@ -1,11 +1,16 @@
 package audit_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"fmqm/internal/store"
+	"fmqm/internal/store/memory"
 	"fmqm/queue/audit"
 	"fmqm/queue/record"
 )
@@ -13,9 +18,9 @@ import (
 // Values that members have. Those of one type are few, so that several instances have the same, and some are beginnings of
 // others, or end where the index ends.
 var (
-	texts   = []string{"", "C", "C-1", "C-17", "C\x00", "C\x00\xff", "C\x00\x00", "Ca", strings.Repeat("x", 64), strings.Repeat("x", 64) + "y", strings.Repeat("x", 63) + "é"}
-	numbers = []int64{-1 << 63, -2, -1, 0, 1, 255, 256, 1<<63 - 1}
-	moments = []time.Time{time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 5, time.UTC), noon, noon.Add(1), noon.Add(time.Second), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
+	texts   = []string{"", "C", "C-1", "C\x00", "C\x00\xff", strings.Repeat("x", 64), strings.Repeat("x", 64) + "y"}
+	numbers = []int64{-1 << 63, -1, 0, 256}
+	moments = []time.Time{time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1969, 12, 31, 23, 59, 59, 5, time.UTC), noon, noon.Add(1)}
 )
 
 // drawnValues are what an instance of a version is found by: of the second "id" is a number, and "paid" is not declared.
@@ -159,4 +164,63 @@ func holdAll(terms []wanted, values map[string]any) bool {
 		}
 	}
 	return true
+}
+
+// keyed says whether a store that is closed meanwhile has a key.
+func (s *indexSite) keyed(key []byte) bool {
+	s.close()
+	defer s.open(memory.Options{})
+	engine, err := s.disk.Open(memory.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, err = engine.Get(key)
+	if closed := engine.Close(); closed != nil || err != nil && !errors.Is(err, store.ErrNotFound) {
+		s.t.Fatal(errors.Join(err, closed))
+	}
+	return err == nil
+}
+
+// Instances of all states are found by what they are found by, whichever index is followed, and however early a search ends.
+func TestFoundByMembersOfTheInput(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newIndexSite(t)
+		defer s.close()
+		for n := 1; n < indexed; n++ {
+			tx := &record.Tx{Audit: []record.AuditRecord{s.start(n)}}
+			switch rapid.SampledFrom([]string{"runs", "runs", "in error", "ended", "stopped"}).Draw(t, "state") {
+			case "in error":
+				tx.Put = append(tx.Put, s.notice(n, "a", false))
+			case "ended":
+				tx.Audit = append(tx.Audit, s.end(n, record.EventEnded))
+			case "stopped":
+				tx.Audit = append(tx.Audit, s.end(n, record.EventStopped))
+			}
+			if err := s.submit(tx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := 1; n < indexed; n++ {
+			if _, ended, _, err := s.Instance(idOf(n)); err != nil || ended == nil || slices.Contains(s.parents[:], n) || rapid.Bool().Draw(t, "stays") {
+				continue
+			}
+			tx, _, err := s.Forget(audit.Forget{Instance: idOf(n), Time: noon, Limit: 10})
+			if err == nil {
+				err = s.submit(tx)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range searchedOf(s.found[n]) {
+				place := record.Standing{Process: s.process[n], Started: startedAt(n)}
+				if s.keyed(record.AppendSearchKey(nil, &v, &place, idOf(n))) {
+					t.Fatalf("instance %d was forgotten, and the index of values has its %s", n, v.Member)
+				}
+			}
+		}
+		for range 10 {
+			s.BoundSearches(rapid.IntRange(1, 5).Draw(t, "looks"), rapid.SampledFrom([]int{0, 0, 3, 100}).Draw(t, "least"), rapid.SampledFrom([]int{0, 5, 100}).Draw(t, "most"))
+			s.same("all at once")
+		}
+	})
 }
