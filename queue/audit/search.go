@@ -125,6 +125,9 @@ func (s *seeking) open() error {
 		s.follow(fewest)
 		return nil
 	}
+	if s.l.o.InError { // few are
+		return s.l.open()
+	}
 	for i := range terms {
 		if t := &terms[i]; !slices.ContainsFunc(t.Any, func(m Match) bool { return m.Is != Equal }) {
 			for n := range t.Any {
