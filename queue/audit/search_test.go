@@ -224,3 +224,36 @@ func TestFoundByMembersOfTheInput(t *testing.T) {
 		}
 	})
 }
+
+// By what a rewritten start is not found any more it does not stand in the index either, and by the rest it does.
+func TestARewrittenStartIsFoundByWhatStays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newIndexSite(t)
+		defer s.close()
+		s.process[1] = processes[0]
+		if s.found[1] = drawnValues(t, 1); s.submit(&record.Tx{Audit: []record.AuditRecord{s.start(1)}}) != nil {
+			t.Fatal("not started")
+		}
+		goes := rapid.SampledFrom([]string{"id", "order.due", "paid"}).Draw(t, "goes")
+		all, next, err := s.Erase(audit.Erase{Instance: idOf(1), Limit: 10, Bytes: 1 << 20, Rewrite: func(a *record.AuditRecord) bool {
+			a.Search = slices.DeleteFunc(a.Search, func(v record.Searched) bool { return v.Member == goes })
+			return true
+		}})
+		if err == nil && next == nil {
+			err = s.submit(&record.Tx{Rewrite: all})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		place := record.Standing{Process: s.process[1], Started: startedAt(1)}
+		for _, v := range searchedOf(s.found[1]) {
+			places, err := s.Places(audit.ListOptions{Process: processes[0], Search: []audit.Term{{Member: v.Member, Any: []audit.Match{{Is: audit.Equal, Value: v.Value}}}}})
+			if err != nil || (len(places) == 1) == (v.Member == goes) {
+				t.Errorf("by %s: %v, %v", v.Member, places, err)
+			}
+			if s.keyed(record.AppendSearchKey(nil, &v, &place, idOf(1))) == (v.Member == goes) {
+				t.Errorf("%s is in the index as before %s went", v.Member, goes)
+			}
+		}
+	})
+}
