@@ -148,15 +148,8 @@ func (d *decoder) tableField(key int) {
 	case keyHistory:
 		d.since(BundleFormat)
 		t.History = d.number(math.MaxInt32)
-	case keyStarters:
-		t.Starters = d.who(1)
-	case keyAdministrator:
-		t.Administrator = d.who(1)
-	case keyPriorities:
-		t.Priority = d.priority()
-	case keySearch:
-		d.since(SearchFormat)
-		t.Search = items(d, MaxSearch, func() string { return d.Text(container.MaxMemberPath) })
+	case keyStarters, keyAdministrator, keyPriorities, keySearch:
+		d.last(key)
 	}
 }
 

@@ -221,7 +221,7 @@ func encode(t *Table) ([]byte, error) {
 		}
 		activities[i] = e.activity(a)
 	}
-	people, err := e.peopleOf(t)
+	last, err := e.lastOf(t)
 	if err = cmp.Or(e.err, err); err != nil {
 		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
@@ -262,10 +262,7 @@ func encode(t *Table) ([]byte, error) {
 		return nil, fmt.Errorf("%s: format %d keeps the history of all iterations", QueueName(t.Process, t.Node), t.Format)
 	}
 	m.Int(keyHistory, int64(t.History))
-	writeFields(&m, people)
-	if err := writeSearch(&m, t); err != nil {
-		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
-	}
+	writeFields(&m, last)
 	if len(m.B) > MaxEncoded {
 		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(m.B)}
 	}

@@ -21,13 +21,36 @@ func Searchable(k container.Kind) bool {
 	return false
 }
 
-// writeSearch writes what tables have from format 9 on.
-func writeSearch(m *cbor.Map, t *Table) error {
-	if len(t.Search) > 0 && t.Format < SearchFormat {
-		return fmt.Errorf("format %d has no members that instances are found by", t.Format)
+// lastOf writes what a table has last, from format 8 on: what it has of people, and from format 9 on what instances are found by.
+func (e *encoder) lastOf(t *Table) ([]field, error) {
+	all, err := e.peopleOf(t)
+	if err != nil || len(t.Search) == 0 {
+		return all, err
 	}
-	list(m, keySearch, t.Search, appendName[string])
-	return nil
+	if t.Format < SearchFormat {
+		return nil, fmt.Errorf("format %d has no members that instances are found by", t.Format)
+	}
+	paths := cbor.AppendArray(nil, len(t.Search))
+	for _, member := range t.Search {
+		paths = cbor.AppendText(paths, member)
+	}
+	return append(all, field{keySearch, paths}), nil
+}
+
+// last reads it.
+func (d *decoder) last(key int) {
+	t := &d.table
+	switch key {
+	case keyStarters:
+		t.Starters = d.who(1)
+	case keyAdministrator:
+		t.Administrator = d.who(1)
+	case keyPriorities:
+		t.Priority = d.priority()
+	case keySearch:
+		d.since(SearchFormat)
+		t.Search = items(d, MaxSearch, func() string { return d.Text(container.MaxMemberPath) })
+	}
 }
 
 // search checks what instances are found by.

@@ -97,7 +97,7 @@ type searchBounds struct {
 	least, most int
 }
 
-var defaultBounds = searchBounds{looks: 100_000, least: 1024, most: 20_000}
+var defaultBounds = searchBounds{looks: 100_000, least: 1024, most: 50_000}
 
 // seeking looks for instances by what they are found by. The index of values says which they may be, or, where very many
 // may be, that of instances; what they are found by, and how they stand, is said by the records of their start and end.
