@@ -51,6 +51,12 @@
 //	    instance is ended by the deadline of its process only once that has come (races.go)
 //	schedules  at each start: it is due, at the site that the schedule names, and no instance is started once operators have
 //	    suspended it; at the end: none was missed where all are made up for (schedules.go; N23)
+//	N27  at each commit of what people do: one person at most has an item, he may have it as the world knows it (what his site's
+//	    staff says, and who did the other activities wherever that was), nobody loses what he was told is his, and what ends otherwise
+//	    has withdrawn its item; at each answer: what somebody is told is done is on disk at the item's home, and a worklist has
+//	    only what he may have (clerks.go)
+//	erased  at the end: every site says that it has nothing left of what was to be overwritten (erasures.go); a record that is
+//	    written anew otherwise breaks 8
 //	13  a task that panics ends the world; the same plan gives the same events, to the byte
 //
 // "Ends" is what comes after the weather: every instance ends, also one of which the deadline of its process has come while
