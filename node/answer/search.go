@@ -181,7 +181,9 @@ func believedSearch(q ListQuestion, caller api.Caller, s *Searched) *Searched {
 	}
 	believed := &Searched{}
 	for _, member := range s.Declared[:min(len(s.Declared), maxDeclared)] {
-		if len(member) <= container.MaxMemberPath && !strings.ContainsFunc(member, func(r rune) bool { return r > 'z' || r != '.' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len(member) <= container.MaxMemberPath && !strings.ContainsFunc(member, func(r rune) bool {
+			return r > 'z' || r != '.' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
 			believed.Declared = append(believed.Declared, member)
 		}
 	}

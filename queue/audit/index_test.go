@@ -33,7 +33,7 @@ type indexSite struct {
 	t       *rapid.T
 	disk    *memory.Disk
 	process [indexed]processtable.ProcessID
-	parents [indexed]int // 0: none
+	parents [indexed]int            // 0: none
 	found   [indexed]map[string]any // members that it is found by
 }
 

@@ -172,5 +172,5 @@ type Rewrite struct {
 	Before BodyRef // what the one before has staged; count 0: nothing
 	// Unfound are, of a start, the values by which the instance is not found any more.
 	Unfound []Searched
-	Record AuditRecord
+	Record  AuditRecord
 }

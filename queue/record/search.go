@@ -75,7 +75,6 @@ func SearchTimeOf(t time.Time) SearchValue {
 	return binary.BigEndian.AppendUint32(b, uint32(t.Nanosecond()))
 }
 
-
 // SearchedOf gives what an instance is found by that starts with an encoded input; nothing where its process declares
 // nothing, or the input cannot be read: then it is found by nothing.
 func SearchedOf(t *processtable.Table, input []byte) (all []Searched) {
