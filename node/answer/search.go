@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"fmqm/api"
 	"fmqm/container"
@@ -181,9 +180,7 @@ func believedSearch(q ListQuestion, caller api.Caller, s *Searched) *Searched {
 	}
 	believed := &Searched{}
 	for _, member := range s.Declared[:min(len(s.Declared), maxDeclared)] {
-		if len(member) <= container.MaxMemberPath && !strings.ContainsFunc(member, func(r rune) bool {
-			return r > 'z' || r != '.' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-		}) {
+		if isPath(member) {
 			believed.Declared = append(believed.Declared, member)
 		}
 	}
@@ -194,6 +191,14 @@ func believedSearch(q ListQuestion, caller api.Caller, s *Searched) *Searched {
 	}
 	return believed
 }
+
+// isPath says whether a text can be the path of a member.
+func isPath(text string) bool {
+	other := func(r rune) bool { return !strings.ContainsRune(pathRunes, r) }
+	return text != "" && len(text) <= container.MaxMemberPath && !strings.ContainsFunc(text, other)
+}
+
+const pathRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
 
 // unsearchable refuses a list that asks for a member that no site which has answered declares, if any may start the process.
 func unsearchable(process string, told []*Searched) error {
