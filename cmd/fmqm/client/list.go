@@ -26,9 +26,9 @@ status; for a running instance the number of activities in error is shown.
 
 With filters the list is read from an index, page by page, however many instances there
 are; --where, --activity and --starter read each instance that the other filters leave, so
-name the process, state or time as well. --search finds instances by members of their
-input that their process declares with search, by an index. --after goes on behind the last line of a list
-before. --count says how many there are, and not which.
+name the process, state or time as well. --search finds instances by an index too: by
+members of their input that the process declares as search. --after goes on behind the
+last line of a list before. --count says how many there are, and not which.
 
 With --state unknown it lists of which instances something waits at the site where they were
 started, as other sites say, and which that site does not know: it has lost its store, or
