@@ -42,7 +42,7 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 	list := api.ListRequest{All: true, After: i, Limit: 3}
 	filtered := api.ListRequest{
 		Everywhere: true, State: api.InstanceInError, Process: "p@2", InError: true,
-		Since: time.Date(2025, 6, 1, 12, 0, 0, 7, time.UTC), Next: "there", Limit: 3,
+		Since: time.Date(2025, 6, 1, 12, 0, 0, 7, time.UTC), Next: "there", Limit: 3, Search: []string{"claim_id=C-17, &=", "due<2026-07-01"},
 	}
 	history := api.HistoryAnswer{Events: []api.HistoryEvent{{Clock: 3, Event: api.EventEnded}}, Unreachable: []api.Unreachable{}}
 	why := api.WhyAnswer{Instance: i, Waits: []api.Wait{{Activity: "a", For: "b"}}, Unreachable: []api.Unreachable{}}

@@ -5,7 +5,7 @@
 // them below /v1/, on its local socket and on its listen address:
 //
 //	POST /v1/instances                   StartRequest      -> Status
-//	GET  /v1/instances                   ?all ?everywhere ?state ?process ?in_error ?since ?next ?after ?limit -> ListAnswer
+//	GET  /v1/instances                   ?all ?everywhere ?state ?process ?in_error ?search ?since ?next ?after ?limit -> ListAnswer
 //	GET  /v1/instances/{id}              ?wait=30s          -> Status
 //	GET  /v1/instances/{id}/history                         -> HistoryAnswer
 //	GET  /v1/instances/{id}/watch                           -> HistoryEvent, one a line, until it has ended

@@ -16,7 +16,7 @@ var listStates = []InstanceState{InstanceRunning, InstanceSuspended, InstanceInE
 // listWords are the parameters of a list.
 var listWords = []string{
 	"all", "everywhere", "state", "process", "in_error", "since", "until", "parent", "activity", "started_by", "where", "waiting_on",
-	"oldest", "count", "after", "next", "limit",
+	"oldest", "count", "after", "next", "limit", "search...",
 }
 
 // flags, texts and times are those of its parameters that are such.
@@ -77,6 +77,11 @@ func listRequest(q url.Values) (req ListRequest, err error) {
 			if *id, err = ParseInstance(v); err != nil {
 				return req, err
 			}
+		}
+	}
+	for _, term := range q["search"] {
+		if req.Search = append(req.Search, term); len(term) > maxListText {
+			return req, Errorf(CodeUsage, "send a shorter one", "search has %d bytes, and at most %d are allowed", len(term), maxListText)
 		}
 	}
 	if req.Limit, err = pageLimit(q, "next"); err != nil {
@@ -146,6 +151,9 @@ func (c *Client) List(ctx context.Context, r ListRequest) (ListAnswer, error) {
 	}
 	if len(states) > 0 {
 		q.Set("state", strings.Join(states, ","))
+	}
+	for _, term := range r.Search {
+		q.Add("search", term)
 	}
 	if r.Limit > 0 {
 		q.Set("limit", strconv.Itoa(r.Limit))

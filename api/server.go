@@ -126,6 +126,9 @@ func query(r *http.Request, known ...string) (url.Values, error) {
 		return nil, Errorf(CodeUsage, "write ?name=value&name=value", "the parameters cannot be read: %v", err)
 	}
 	for name, v := range values {
+		if slices.Contains(known, name+"...") {
+			continue
+		}
 		if len(v) > 1 {
 			return nil, Errorf(CodeUsage, "send it once", "parameter %s is there twice", name)
 		}

@@ -102,6 +102,7 @@ func TestMalformedRequests(t *testing.T) {
 		{name: "identifier in braces", method: "GET", path: "/v1/instances/%7B" + id + "%7D/why", message: `"{` + id + `}" is not the identifier of an instance: write it as start and list print it, such as 0197c0de-0000-7000-8000-000000000001`},
 		{name: "watch of no identifier", method: "GET", path: "/v1/instances/x/watch", message: `"x" is not the identifier of an instance: write it as start and list print it, such as 0197c0de-0000-7000-8000-000000000001`},
 		{name: "unknown parameter", method: "GET", path: "/v1/instances/" + id + "?wayt=1s", message: `unknown parameter "wayt": remove it; there are: wait, scope, tree, state, limit, after`},
+		{name: "a long term", method: "GET", path: "/v1/instances?search=a%3D1&search=" + strings.Repeat("x", 9000), message: "search has 9000 bytes, and at most 8192 are allowed: send a shorter one"},
 		{name: "parameter twice", method: "GET", path: "/v1/instances?all=true&all=false", message: "parameter all is there twice: send it once"},
 		{name: "bad parameters", method: "GET", path: "/v1/instances?a=%zz", message: `the parameters cannot be read: invalid URL escape "%zz": write ?name=value&name=value`},
 		{name: "wait too long", method: "GET", path: "/v1/instances/" + id + "?wait=2m", message: "wait=2m is out of range: send a duration from 0s to 1m, and ask again when it is over"},

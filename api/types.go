@@ -217,6 +217,7 @@ type ListRequest struct {
 	Activity   string          // only those of which something lies at this activity, at its node, or where it is in error
 	StartedBy  string          // only those that this one has started
 	Where      string          // only those of which the input fulfils this condition; with Process
+	Search     []string        // only those that are found by all of these, as claim_id=C-17, due<2026-07-01 or name=Mei*, of members that the process declares; with Process
 	WaitingOn  string          // only those of which messages wait for this node
 	Oldest     bool            // the oldest start first
 	Count      bool            // only how many there are: ListAnswer.Count

@@ -39,6 +39,7 @@ type canonicalProcess struct {
 	Staff         string             `cbor:"22,keyasint,omitempty"`
 	Administrator string             `cbor:"23,keyasint,omitempty"`
 	Priority      *canonicalPriority `cbor:"24,keyasint,omitempty"`
+	Search        []string           `cbor:"25,keyasint,omitempty"` // sorted
 }
 
 type canonicalStructure struct {
@@ -212,7 +213,7 @@ func canonicalOf(p *Process) (*canonicalProcess, error) {
 		Starts:     slices.Sorted(slices.Values(p.Starts)),
 		Activities: g.Activities, Control: g.Control, Data: g.Data,
 		Schedules: schedules, Deadline: canonicalMomentOf(p.Deadline), Notify: canonicalNoticesOf(p.Notify), History: p.History,
-		Staff: p.Staff.text(), Administrator: p.Administrator.text(), Priority: canonicalPriorityOf(p.Priority),
+		Staff: p.Staff.text(), Administrator: p.Administrator.text(), Priority: canonicalPriorityOf(p.Priority), Search: slices.Sorted(slices.Values(p.Search)),
 	}, nil
 }
 

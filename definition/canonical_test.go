@@ -124,6 +124,8 @@ func TestEveryChangeOfMeaningChangesTheHash(t *testing.T) {
 		"a deadline":                 {"version: 1", "version: 1\ndeadline: {after: 6h}"},
 		"another deadline":           {"version: 1", "version: 1\ndeadline: {after: 7h}"},
 		"a deadline of the calendar": {"version: 1", "version: 1\ndeadline: {at: 2026-01-31T09:00:00Z}"},
+		"search":                     {"version: 1", "version: 1\nsearch: [a]"},
+		"search, another member":     {"version: 1", "version: 1\nsearch: [a, b]"},
 		"two schedules":              {"version: 1", "version: 1\nschedule: [{node: A, every: 6h}, {node: B, every: 6h}]"},
 		"on_rc: error":               {"exit: _RC == 0", "exit: _RC == 0, on_rc: error"},
 	} {

@@ -511,6 +511,7 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 	}
 	if start {
 		t.Activities = append(t.Activities, c.graphs[0].sink)
+		t.Search = c.p.Search
 	}
 	t.Children, t.Workers, t.History = c.children, c.workers, c.p.History
 	t.Starters, t.Administrator, t.Priority = c.p.Staff.inTable(), c.p.Administrator.inTable(), c.p.Priority.inTable()

@@ -10,7 +10,10 @@ import (
 // tableFormat is the format of a process's tables: that which was asked for, or the lowest that says
 // all of the process; 0: none was asked for.
 func tableFormat(p *Process, asked int) (int, error) {
-	lowest, needs := processtable.PeopleFormat, needsPeopleFormat(p)
+	lowest, needs := processtable.SearchFormat, needsSearchFormat(p)
+	if needs == "" {
+		lowest, needs = processtable.PeopleFormat, needsPeopleFormat(p)
+	}
 	if needs == "" {
 		lowest, needs = processtable.BundleFormat, cmp.Or(needsBundleFormat(p), needsEventFormat(p))
 	}
@@ -29,8 +32,8 @@ func tableFormat(p *Process, asked int) (int, error) {
 	case needs != "" && 1 <= asked && asked < lowest:
 		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needs, lowest)
 	case asked < 1 || asked > lowest:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d; %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source; %d for one with subprocesses, schedules, a deadline of its own, mappings that work out or append, or start conditions that ask how activities ended; %d for one with `for_each`, `at`, `start: first`, `notify`, `history` or `node: _ORIGIN`, or that receives or sends events; and %d for one with `staff`, `administrator`, `priority` or `_BY`",
-			asked, processtable.FlowMarkFormat, processtable.BlockFormat, processtable.ModelFormat, processtable.BundleFormat, processtable.PeopleFormat)
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d; %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source; %d for one with subprocesses, schedules, a deadline of its own, mappings that work out or append, or start conditions that ask how activities ended; %d for one with `for_each`, `at`, `start: first`, `notify`, `history` or `node: _ORIGIN`, or that receives or sends events; %d for one with `staff`, `administrator`, `priority` or `_BY`; and %d for one with `search`",
+			asked, processtable.FlowMarkFormat, processtable.BlockFormat, processtable.ModelFormat, processtable.BundleFormat, processtable.PeopleFormat, processtable.SearchFormat)
 	}
 	return asked, nil
 }

@@ -36,6 +36,7 @@ type Process struct {
 	// Both are nil where there are only operators.
 	Staff, Administrator *Who
 	Priority             *Priority // of its activities; nil: 4
+	Search               []string  // members of the input that instances are found by, as paths, in file order
 	Graph
 }
 

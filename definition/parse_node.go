@@ -136,7 +136,7 @@ func oneOfThese(known []string) string {
 	switch {
 	case len(known) == 0:
 		return "declare it first"
-	case len(known) > 20:
+	case len(known) > 24: // the keys of a process are fewer
 		return "use one that is declared, such as " + strings.Join(known[:5], ", ")
 	}
 	return "use one of " + strings.Join(known, ", ")

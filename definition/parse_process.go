@@ -15,7 +15,7 @@ import (
 // The keys of the language; schema.json has the same.
 var (
 	processKeys = []string{
-		"process", "version", "description", "structures", "input", "output", "nodes", "starts", "schedule", "deadline", "notify", "history", "activities", "control", "data", "last_wins", "events", "staff", "administrator", "priority",
+		"process", "version", "description", "structures", "input", "output", "nodes", "starts", "schedule", "deadline", "notify", "history", "activities", "control", "data", "last_wins", "events", "staff", "administrator", "priority", "search",
 	}
 	historyKeys  = []string{"iterations"}
 	memberKeys   = []string{"type", "default"}
@@ -84,6 +84,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	p.result.Staff, p.result.Administrator = p.processWho(f["staff"], "staff"), p.processWho(f["administrator"], "administrator")
 	p.top.noticesLate(p.result.Notify, p.result.Deadline)
 	p.history(f["history"])
+	p.search(f["search"])
 	if l.errors == errorsBefore && !l.unclean[root] { // else what the warnings say could be wrong
 		for _, d := range p.graphs {
 			d.checkUse()

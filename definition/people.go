@@ -203,7 +203,7 @@ func whoInside(w *processtable.Who, binds int) string {
 	return ""
 }
 
-// needsPeopleFormat names what a process has of people that only the newest format says; empty: nothing.
+// needsPeopleFormat names what a process has of people that no lower format than PeopleFormat says; empty: nothing.
 func needsPeopleFormat(p *Process) string {
 	switch {
 	case p.Staff != nil:

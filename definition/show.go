@@ -25,6 +25,8 @@ type ShownTable struct {
 	Staff         string `json:"staff,omitempty"`         // who may start it, besides operators
 	Administrator string `json:"administrator,omitempty"` // who is told when nobody may do an activity
 	Priority      string `json:"priority,omitempty"`      // of activities without one of their own
+
+	Search []string `json:"search,omitempty"` // members of the input that its instances are found by
 }
 
 // ShownDetour is an activity elsewhere whose connectors the node resolves on its host's
@@ -120,6 +122,7 @@ func (s *Shown) Add(t *processtable.Table) {
 		shown.Schedules = append(shown.Schedules, t.Schedules[i].String())
 	}
 	shown.Staff, shown.Administrator, shown.Priority = whoShown(t.Starters), whoShown(t.Administrator), writtenPriority(t.Priority)
+	shown.Search = t.Search
 	s.Tables = append(s.Tables, shown)
 }
 

@@ -47,6 +47,9 @@ func (s *Shown) Text(room int) string {
 				fmt.Fprintf(&b, "%s %s\n", text.Line(of.value), of.what)
 			}
 		}
+		if len(t.Search) > 0 {
+			fmt.Fprintf(&b, "what is started at %s is found by %s\n", t.Node, text.Line(strings.Join(t.Search, ", ")))
+		}
 	}
 	if len(s.Tables) > 0 {
 		b.WriteByte('\n')

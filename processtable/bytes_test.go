@@ -45,7 +45,7 @@ func TestRefusalsOfContent(t *testing.T) {
 		change func(m map[any]any)
 		want   string
 	}{
-		{"newer format", func(m map[any]any) { m[key(keyFormat)] = 9 }, "format: byte 3: unknown table format 9: this node reads formats 1, 2 and 4 to 8: upgrade it, or compile with --table-format 2"},
+		{"newer format", func(m map[any]any) { m[key(keyFormat)] = 10 }, "format: byte 3: unknown table format 10: this node reads formats 1, 2 and 4 to 9: upgrade it, or compile with --table-format 2"},
 		{"format 0", func(m map[any]any) { m[key(keyFormat)] = 0 }, "format: byte 3: unknown table format 0"},
 		{"detours of format 1", func(m map[any]any) { m[key(keyDetours)] = []any{[]any{1, []any{2}, []any{2}}} }, "detours: byte 956: format 1 has no such field: it is of format 2 on"},
 		{"resolvers of format 1", func(m map[any]any) { m[key(keyResolvers)] = []any{[]any{"C", []any{1}}} }, "resolvers: byte 956: format 1 has no such field: it is of format 2 on"},

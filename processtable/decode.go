@@ -24,7 +24,7 @@ const (
 var ErrFormat = errors.New("unknown table format")
 
 // knownFormats tells people which there are (HasFormat).
-const knownFormats = "1, 2 and 4 to 8"
+const knownFormats = "1, 2 and 4 to 9"
 
 // Decode reads what Encode wrote, with the definer's signature if Sign or SignFor added one, and
 // accepts nothing else; the table that it returns is whole, and a signature is of it.
@@ -95,7 +95,7 @@ var tableFields = []string{
 	keyRoster: "roster", keyStarts: "starts", keyStructures: "structures", keyConditions: "conditions",
 	keyInput: "input", keyOutput: "output", keyActivities: "activities", keyDetours: "detours", keyResolvers: "resolvers",
 	keySchedules: "schedules", keyChildren: "subprocesses", keyWorkers: "workers", keyHistory: "history",
-	keyStarters: "staff", keyAdministrator: "administrator", keyPriorities: "priority",
+	keyStarters: "staff", keyAdministrator: "administrator", keyPriorities: "priority", keySearch: "search",
 }
 
 func (d *decoder) tableField(key int) {
@@ -148,12 +148,8 @@ func (d *decoder) tableField(key int) {
 	case keyHistory:
 		d.since(BundleFormat)
 		t.History = d.number(math.MaxInt32)
-	case keyStarters:
-		t.Starters = d.who(1)
-	case keyAdministrator:
-		t.Administrator = d.who(1)
-	case keyPriorities:
-		t.Priority = d.priority()
+	case keyStarters, keyAdministrator, keyPriorities, keySearch:
+		d.last(key)
 	}
 }
 

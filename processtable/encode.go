@@ -39,6 +39,7 @@ const (
 	keyStarters      = 19 // from format 8 on, as the next two
 	keyAdministrator = 20
 	keyPriorities    = 21 // the priority of the process
+	keySearch        = 22 // from format 9 on: list of paths
 )
 
 // Keys of an activity.
@@ -220,7 +221,7 @@ func encode(t *Table) ([]byte, error) {
 		}
 		activities[i] = e.activity(a)
 	}
-	people, err := e.peopleOf(t)
+	last, err := e.lastOf(t)
 	if err = cmp.Or(e.err, err); err != nil {
 		return nil, fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
@@ -261,7 +262,7 @@ func encode(t *Table) ([]byte, error) {
 		return nil, fmt.Errorf("%s: format %d keeps the history of all iterations", QueueName(t.Process, t.Node), t.Format)
 	}
 	m.Int(keyHistory, int64(t.History))
-	writeFields(&m, people)
+	writeFields(&m, last)
 	if len(m.B) > MaxEncoded {
 		return nil, &TooLarge{Process: t.Process, Node: t.Node, Bytes: len(m.B)}
 	}

@@ -20,9 +20,9 @@ func TestRefusals(t *testing.T) {
 		change func(t *Table)
 		want   string
 	}{
-		{"no format", func(t *Table) { t.Format = 0 }, "unknown table format 0: this version writes formats 1, 2 and 4 to 8"},
-		{"newer format", func(t *Table) { t.Format = 9 }, "unknown table format 9: this version writes formats 1, 2 and 4 to 8"},
-		{"the number of envelopes", func(t *Table) { t.Format = 3 }, "unknown table format 3: this version writes formats 1, 2 and 4 to 8"},
+		{"no format", func(t *Table) { t.Format = 0 }, "unknown table format 0: this version writes formats 1, 2 and 4 to 9"},
+		{"newer format", func(t *Table) { t.Format = 10 }, "unknown table format 10: this version writes formats 1, 2 and 4 to 9"},
+		{"the number of envelopes", func(t *Table) { t.Format = 3 }, "unknown table format 3: this version writes formats 1, 2 and 4 to 9"},
 		{"process name", func(t *Table) { t.Process.Name = "a b" }, `process "a b" is not a name`},
 		{"no version", func(t *Table) { t.Process.Version = 0 }, "version 0 is not between 1 and"},
 		{"node name", func(t *Table) { t.Node = "@origin" }, `node "@origin" is not a name`},

@@ -17,16 +17,16 @@ import (
 // subprocesses (N19), schedules (N23), mappings that work out what they set or append it to a list, and
 // start conditions that ask how activities ended, version 7 bundles and calls (N20, N21), events (N24), and activities at Origin. There is no version 3:
 // links have that number for tables in an envelope (EnvelopeFormat). Version 8 added what people do (N27), and
-// priorities.
-const FormatVersion = 8
+// priorities, version 9 what instances are found by.
+const FormatVersion = 9
 
 // NodeFormat is the newest version of tables that nodes take, and say that they read. It is below FormatVersion
 // while the compiler knows more than nodes can do.
-const NodeFormat = 8
+const NodeFormat = 9
 
 // FlowMarkFormat is the lowest version that says all of a process whose activities are
 // FlowMark's, and outside of composites, BlockFormat the one of a process with what version 5 has,
-// ModelFormat of one with what only version 6 has, BundleFormat and PeopleFormat the same of versions 7 and 8: the compiler writes the
+// ModelFormat of one with what only version 6 has, BundleFormat, PeopleFormat and SearchFormat the same of versions 7 to 9: the compiler writes the
 // lowest that will do. From ModelFormat on a control connector's message says how its activity has ended.
 const (
 	FlowMarkFormat = 2
@@ -34,6 +34,7 @@ const (
 	ModelFormat    = 6
 	BundleFormat   = 7
 	PeopleFormat   = 8
+	SearchFormat   = 9
 )
 
 // HasFormat says whether there is a version of the table format, and this code knows it.
@@ -129,6 +130,10 @@ type Table struct {
 	// doers. Priority is that of activities which have none of their own; nil: DefaultPriority. From format 8 on.
 	Starters, Administrator *Who
 	Priority                *Priority // over the process's input
+
+	// Search are members of the input that instances are found by, as paths, in file order: at nodes where they may be
+	// started. From format 9 on.
+	Search []string
 
 	// Definer is who signed the encoded form; nil: nobody. Terms are his, if the signature is
 	// of version 2. Encode leaves both out, Sign and SignFor add them.

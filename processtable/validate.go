@@ -34,6 +34,9 @@ func validate(t *Table) error {
 	if err := v.schedules(); err != nil {
 		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}
+	if err := v.search(); err != nil {
+		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
+	}
 	if err := v.tablePeople(); err != nil {
 		return fmt.Errorf("%s: %w", QueueName(t.Process, t.Node), err)
 	}

@@ -274,7 +274,7 @@ func TestAStoreOfANewerFormat(t *testing.T) {
 // named by verify.
 func TestABackupOfANewerFormat(t *testing.T) {
 	d := goldenStore(t)
-	if err := openOn(d, memory.Options{}, append(slices.Clone(steps), format.Step{})); err != nil {
+	if err := openOn(d, memory.Options{}, append(slices.Clone(steps), format.Step{}, format.Step{})); err != nil {
 		t.Fatal(err)
 	}
 	engine, err := d.Peek()
@@ -285,7 +285,7 @@ func TestABackupOfANewerFormat(t *testing.T) {
 	if _, err := backup.Write(engine, &b); err != nil {
 		t.Fatal(err)
 	}
-	const want = "the store has format 4, and this program knows up to 3"
+	const want = "the store has format 5, and this program knows up to 4"
 	if _, err := backup.Verify(bytes.NewReader(b.Bytes())); err == nil || !strings.Contains(err.Error(), "this backup is of a newer version of fmqmd: "+want) {
 		t.Errorf("verify: %v", err)
 	}
@@ -303,8 +303,8 @@ func TestABackupOfANewerFormat(t *testing.T) {
 }
 
 // N17: the steps that this program has make a store one that an older program refuses, since that
-// would leave what waits apart where it is, and not keep the index of instances. They change no record, and add
-// that index.
+// would leave what waits apart where it is, and not keep the indexes. They change no record, and add
+// these.
 func TestThisProgramsFormat(t *testing.T) {
 	d := goldenStore(t)
 	before := recordsOf(t, d)
@@ -312,7 +312,7 @@ func TestThisProgramsFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := recordsOf(t, d)
-	if want := string(record.New(record.KeyFormat, 3)); after[string(record.KeyFormat)] != want {
+	if want := string(record.New(record.KeyFormat, 4)); after[string(record.KeyFormat)] != want {
 		t.Errorf("the format is %x, expected %x", after[string(record.KeyFormat)], want)
 	}
 	before[string(record.KeyFormat)] = after[string(record.KeyFormat)]
@@ -333,7 +333,7 @@ func TestThisProgramsFormat(t *testing.T) {
 		t.Errorf("the index has %d records of %d instances", index, starts)
 	}
 	sameRecords(t, "but for the format", before, after)
-	const want = "open queues of A: the store has format 3, and this program knows up to 1: use the version of fmqmd that it was opened with last, or a newer one"
+	const want = "open queues of A: the store has format 4, and this program knows up to 1: use the version of fmqmd that it was opened with last, or a newer one"
 	if err := openOn(d, memory.Options{}, nil); err == nil || err.Error() != want {
 		t.Errorf("an older program: %v", err)
 	}

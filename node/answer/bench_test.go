@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,8 +33,9 @@ func benchWorld(b *testing.B, count int) *world {
 	w.query = func(context.Context, processtable.NodeID, string, []byte) ([]byte, error) {
 		return nil, link.ErrNotConnected
 	}
-	w.takeUp(fmt.Sprintf(claims, 1, ""))
-	w.takeUp(fmt.Sprintf(claims, 2, ", vip: bool"))
+	searched := strings.Replace(claims, "input: Claim\n", "input: Claim\nsearch: [customer, n]\n", 1)
+	w.takeUp(fmt.Sprintf(searched, 1, ", n: int"))
+	w.takeUp(fmt.Sprintf(searched, 2, ", n: int, vip: bool"))
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	const together = 1000
 	for from := 0; from < count; from += together {
@@ -42,13 +44,14 @@ func benchWorld(b *testing.B, count int) *world {
 			i := message.InstanceID{6: 0x70, 8: 0x80}
 			binary.BigEndian.PutUint32(i[12:], uint32(n))
 			id := processtable.ProcessID{Name: "claim", Version: 1 + n%2}
+			input := inputOf(b, w, id, n)
 			started := record.AuditRecord{
 				Process: id, Instance: i, Activity: processtable.Source, Origin: "A", Event: record.EventStarted,
-				Time: began.Add(time.Duration(n) * time.Second), Output: inputOf(b, w, id, n),
+				Time: began.Add(time.Duration(n) * time.Second), Output: input, Search: record.SearchedOf(w.up[id].Table(), input),
 			}
 			starts.Audit = append(starts.Audit, started)
 			end := started
-			end.Activity, end.Event, end.Output, end.Time = processtable.Sink, record.EventEnded, nil, started.Time.Add(time.Hour)
+			end.Activity, end.Event, end.Output, end.Search, end.Time = processtable.Sink, record.EventEnded, nil, nil, started.Time.Add(time.Hour)
 			switch {
 			case n%100 == 7:
 				m := message.Message{Body: message.EncodeNotice(message.Notice{Error: "no van"})}
@@ -70,7 +73,7 @@ func benchWorld(b *testing.B, count int) *world {
 
 func inputOf(b testing.TB, w *world, id processtable.ProcessID, n int) []byte {
 	of := w.up[id].Table().Activity(processtable.RowID{Name: processtable.Source}).Output
-	input, err := container.DecodeJSON(of, fmt.Appendf(nil, `{"customer": "c%d", "amount": %d}`, n%1000, n%10_000))
+	input, err := container.DecodeJSON(of, fmt.Appendf(nil, `{"customer": "c%d", "amount": %d, "n": %d}`, n%1000, n%10_000, n))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -98,6 +101,13 @@ func BenchmarkList(b *testing.B) {
 		{"process,oldest", api.ListRequest{Process: "claim@2", All: true, Oldest: true}},
 		{"in-error", api.ListRequest{InError: true}},
 		{"where,of a thousand one", api.ListRequest{Process: "claim@1", All: true, Where: `customer == "c8"`}},
+		{"search,one", api.ListRequest{Process: "claim", All: true, Search: []string{fmt.Sprintf("n=%d", *listed/3)}}},
+		{"search,of a thousand one", api.ListRequest{Process: "claim@1", All: true, Search: []string{"customer=c8"}}},
+		{"search,of a thousand one,running", api.ListRequest{Process: "claim@1", Search: []string{"customer=c8"}}},
+		{"search,of nine one", api.ListRequest{Process: "claim", All: true, Search: []string{"customer=c8*"}}},
+		{"search,half,and the oldest 5000", api.ListRequest{Process: "claim", All: true, Search: []string{fmt.Sprintf("n<%d", *listed/2), "n<5000"}}},
+		{"search,the oldest 30000", api.ListRequest{Process: "claim", All: true, Search: []string{"n<30000"}}},
+		{"search,count,of a thousand one", api.ListRequest{Process: "claim", All: true, Count: true, Search: []string{"customer=c8"}}},
 		{"count", api.ListRequest{All: true, Count: true}},
 		{"count,state=running", api.ListRequest{State: api.InstanceRunning, Count: true}},
 	} {

@@ -29,6 +29,9 @@ func (q *ListQuestion) countsByIndex() bool {
 func (a *Answers) countHere(ctx context.Context, q *ListQuestion, of processtable.ProcessID, shows func(processtable.ProcessID) bool) (r ListReport, err error) {
 	o := q.options(of, shows)
 	o.Limit = countLooks
+	if o.Search, r.Searched, err = a.terms(q, shows); err != nil {
+		return r, err
+	}
 	n, err := a.Queue.CountInstances(o, func() bool { return ctx.Err() != nil })
 	if err != nil {
 		return ListReport{}, err
@@ -39,7 +42,7 @@ func (a *Answers) countHere(ctx context.Context, q *ListQuestion, of processtabl
 			c.States[state] = n
 		}
 	}
-	r = ListReport{Count: c, More: n.More, Next: n.Next}
+	r.Count, r.More, r.Next = c, n.More, n.Next
 	switch {
 	case q.InError:
 		c.InError = c.Count
@@ -69,7 +72,8 @@ func countOf(all []api.Instance) *api.ListCount {
 // the end, and where they go on.
 func (a *Answers) count(ctx context.Context, q ListQuestion, r api.ListRequest) (answer api.ListAnswer, err error) {
 	// What others have counted cannot be taken apart again: of a number nobody sees what it is made of.
-	if caller := api.CallerOf(ctx); r.Everywhere && !caller.MayAll(api.RightViewer) && (q.Process == "" || !caller.Sees(q.Process)) {
+	caller := api.CallerOf(ctx)
+	if r.Everywhere && !caller.MayAll(api.RightViewer) && (q.Process == "" || !caller.Sees(q.Process)) {
 		return answer, api.Errorf(api.CodeRefused, "name one with --process, or count those of this site", "%s may count over all sites only what is of a process that he may see", caller.Name)
 	}
 	below, err := parseNexts(r.Next)
@@ -88,10 +92,12 @@ func (a *Answers) count(ctx context.Context, q ListQuestion, r api.ListRequest) 
 	maps.DeleteFunc(below, func(site processtable.NodeID, _ audit.Place) bool { return !slices.Contains(sites, site) })
 	answer.Instances, answer.Count = []api.Instance{}, &api.ListCount{States: map[api.InstanceState]int{}}
 	next := map[processtable.NodeID]audit.Place{}
+	var told []*Searched
 	for _, h := range a.counts(ctx, q, below) {
 		if h.Err != nil && h.Node == a.Self {
 			return api.ListAnswer{}, h.Err
 		}
+		told = append(told, believedSearch(q, caller, h.Answer.Searched))
 		answer.Unreachable = append(answer.Unreachable, h.Answer.Unreachable...)
 		switch {
 		case h.Err != nil:
@@ -103,6 +109,9 @@ func (a *Answers) count(ctx context.Context, q ListQuestion, r api.ListRequest) 
 		if h.Answer.More {
 			next[h.Node] = h.Answer.Next
 		}
+	}
+	if err := unsearchable(q.Process, told); err != nil {
+		return api.ListAnswer{}, err
 	}
 	answer.Next = nextsText(next)
 	answer.More = answer.Next != ""
@@ -125,7 +134,7 @@ func (a *Answers) counts(ctx context.Context, q ListQuestion, below map[processt
 			if at.Node == a.Self {
 				at.Answer, at.Err = a.listHere(ctx, own, seenBy(caller))
 			} else {
-				at.Answer, at.Err = question.Ask[ListReport](ctx, a.Site, at.Node, AskFind, own)
+				at.Answer, at.Err = question.Ask[ListReport](ctx, a.Site, at.Node, own.kind(), own)
 			}
 		})
 	}

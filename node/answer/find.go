@@ -27,11 +27,12 @@ type Sought struct {
 	Where     string                  `json:"where,omitempty"`      // only of which the input fulfils this condition; with a process
 	WaitingOn processtable.NodeID     `json:"waiting_on,omitempty"` // only of which messages wait for this node
 	Count     bool                    `json:"count,omitempty"`      // how many, and not which
+	Search    []string                `json:"search,omitempty"`     // only what is found by all of these terms; with a process
 }
 
 // plain: a site of the first versions understands the question.
 func (s *Sought) plain() bool {
-	return len(s.States) == 0 && s.Until.IsZero() && !s.Oldest && !s.reads() && !s.Count
+	return len(s.States) == 0 && s.Until.IsZero() && !s.Oldest && !s.reads() && !s.Count && len(s.Search) == 0
 }
 
 // reads: of what the index has it is not known yet whether it is asked for.
@@ -41,8 +42,11 @@ func (s *Sought) reads() bool {
 
 // kind is that of the question.
 func (q *ListQuestion) kind() string {
-	if q.plain() {
+	switch {
+	case q.plain():
 		return AskList
+	case len(q.Search) > 0:
+		return AskSearch
 	}
 	return AskFind
 }
@@ -59,13 +63,17 @@ type filter struct {
 	by       string
 	activity processtable.ActivityID
 	where    map[processtable.ProcessID]*inputCondition // nil: nothing is asked of the input
-	only     []audit.Place                              // of which messages wait for a node
-	waitsOn  bool                                       // only says which
+	search   []audit.Term
+	only     []audit.Place // of which messages wait for a node
+	waitsOn  bool          // only says which
 }
 
 // open makes the filter.
 func (p *page) open(ctx context.Context) (err error) {
 	p.filter = filter{by: p.q.By, activity: p.q.Activity}
+	if p.filter.search, p.r.Searched, err = p.a.terms(&p.q, p.shows); err != nil {
+		return err
+	}
 	if p.q.Where != "" {
 		if p.filter.where, err = p.a.conditions(&p.q, p.shows); err != nil {
 			return err
@@ -79,25 +87,29 @@ func (p *page) open(ctx context.Context) (err error) {
 }
 
 // places gives the next places that may be of what is asked for.
-func (p *page) places(o audit.ListOptions) ([]audit.Place, error) {
-	if !p.filter.waitsOn {
-		return p.a.Queue.Places(o)
+func (p *page) places(ctx context.Context, o audit.ListOptions) (f audit.Found, err error) {
+	switch {
+	case p.filter.waitsOn:
+	case len(p.filter.search) > 0:
+		return p.a.Queue.Search(o, func() bool { return ctx.Err() != nil })
+	default:
+		f.Places, err = p.a.Queue.Places(o)
+		return f, err
 	}
-	var found []audit.Place
 	for _, at := range p.filter.only {
-		if len(found) == o.Limit {
+		if len(f.Places) == o.Limit {
 			break
 		}
 		if o.Below == (audit.Place{}) || p.q.compare(o.Below, at) < 0 {
-			found = append(found, at)
+			f.Places = append(f.Places, at)
 		}
 	}
-	return found, nil
+	return f, nil
 }
 
 // fits says whether the start of an instance is one that is asked for.
 func (f *filter) fits(started *record.AuditRecord) bool {
-	if f.by != "" && started.By != f.by {
+	if f.by != "" && started.By != f.by || !audit.Holds(f.search, started.Search) {
 		return false
 	}
 	return f.where == nil || f.where[started.Process].holds(started.Output)

@@ -39,12 +39,32 @@ data:
   - source -> check
 `
 
+// parcels are processes of which instances are found by members: of version 2 id is a number, and there is a name; version 3
+// declares nothing. Instances of sent are not started here.
+const parcels = `
+process: %s
+version: %d
+structures:
+  Order: {due: timestamp, name: string}
+  Parcel: {id: %s, paid: bool, order: Order}
+input: Parcel
+starts: [%s]%s
+activities:
+  pack: {node: A, program: echo, input: Parcel}
+  ship: {node: B, program: echo}
+control:
+  - pack -> ship
+data:
+  - source -> pack
+`
+
 // findWorld is node A with instances that were started there, and B, which tells what it is told to.
 type findWorld struct {
 	*world
 	mu           sync.Mutex           // of what follows: a question that nobody waits for any more may be under way
 	active, held []message.InstanceID // at B
 	silent       bool                 // B does not answer
+	told, asked  string               // what B says of a search, and what it was asked
 }
 
 func newFindWorld(t *testing.T) *findWorld {
@@ -52,8 +72,12 @@ func newFindWorld(t *testing.T) *findWorld {
 	w.takeUp(fmt.Sprintf(claims, 1, ""))
 	w.takeUp(fmt.Sprintf(claims, 2, ", vip: bool"))
 	w.takeUp("process: order\nversion: 1\nstarts: [A]\nactivities:\n  go: {node: A, program: echo}\n")
+	w.takeUp(fmt.Sprintf(parcels, "parcel", 1, "string", "A", "\nsearch: [id, paid, order.due]"))
+	w.takeUp(fmt.Sprintf(parcels, "parcel", 2, "int", "A", "\nsearch: [id, order.name]"))
+	w.takeUp(fmt.Sprintf(parcels, "parcel", 3, "int", "A", ""))
+	w.takeUp(fmt.Sprintf(parcels, "sent", 1, "string", "B", "\nsearch: [id]"))
 	w.Site = w
-	w.query = func(_ context.Context, _ processtable.NodeID, kind string, _ []byte) ([]byte, error) {
+	w.query = func(_ context.Context, _ processtable.NodeID, kind string, body []byte) ([]byte, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		switch {
@@ -63,6 +87,9 @@ func newFindWorld(t *testing.T) *findWorld {
 			return json.Marshal(ActiveReport{w.active})
 		case kind == AskHeld:
 			return json.Marshal(HeldReport{Instances: w.held})
+		case kind == AskSearch && w.told != "":
+			w.asked = string(body)
+			return []byte(w.told), nil
 		}
 		return nil, errors.New("B does not know this")
 	}
@@ -130,7 +157,7 @@ func (w *findWorld) start(d *datadriven.TestData) {
 	}
 	w.commit(&record.Tx{Audit: []record.AuditRecord{{
 		Process: id, Instance: numbered(w.number(d)), Activity: processtable.Source, Origin: "A", Event: record.EventStarted,
-		Time: w.time(arg(d, "at")), By: arg(d, "by"), Output: encoded,
+		Time: w.time(arg(d, "at")), By: arg(d, "by"), Output: encoded, Search: record.SearchedOf(w.up[id].Table(), encoded),
 	}}})
 }
 
@@ -178,7 +205,12 @@ func (w *findWorld) run(d *datadriven.TestData) string {
 	case "b":
 		w.mu.Lock()
 		w.silent, w.active, w.held = arg(d, "silent") != "", w.all(arg(d, "active")), w.all(arg(d, "held"))
+		w.told = d.Input
 		w.mu.Unlock()
+	case "asked":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.asked + "\n"
 	case "list":
 		return w.list(d)
 	case "count":
@@ -204,6 +236,10 @@ func (w *findWorld) request(d *datadriven.TestData) api.ListRequest {
 	r := api.ListRequest{
 		All: arg(d, "all") != "", InError: arg(d, "in-error") != "", Oldest: arg(d, "oldest") != "", Process: arg(d, "process"), Activity: arg(d, "activity"),
 		StartedBy: arg(d, "starter"), WaitingOn: arg(d, "waiting-on"), Since: w.time(arg(d, "since")), Until: w.time(arg(d, "until")), Where: d.Input, Limit: 100,
+		Everywhere: arg(d, "everywhere") != "",
+	}
+	if arg(d, "search") != "" {
+		r.Where, r.Search = "", strings.Split(d.Input, "\n")
 	}
 	if s := arg(d, "state"); s != "" {
 		for word := range strings.SplitSeq(s, ",") {

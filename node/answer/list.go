@@ -26,7 +26,7 @@ func questionOf(r api.ListRequest) (q ListQuestion, err error) {
 		All: r.All, State: r.State, Process: r.Process, InError: r.InError, Since: r.Since, Limit: r.Limit, Parent: r.Parent,
 		Sought: Sought{
 			States: r.States, Until: r.Until, Oldest: r.Oldest, Activity: processtable.ActivityID(r.Activity), By: r.StartedBy,
-			Where: r.Where, WaitingOn: processtable.NodeID(r.WaitingOn), Count: r.Count,
+			Where: r.Where, WaitingOn: processtable.NodeID(r.WaitingOn), Count: r.Count, Search: r.Search,
 		},
 	}
 	if r.Next != "" && !r.Count {
@@ -44,7 +44,25 @@ func questionOf(r api.ListRequest) (q ListQuestion, err error) {
 	if q.Where != "" && q.Process == "" {
 		return q, api.Errorf(api.CodeUsage, "add `process`", "where is a condition over the input of a process, and none is named")
 	}
-	return q, nil
+	return q, q.checkSearch()
+}
+
+// checkSearch refuses what no list can be asked for.
+func (q *ListQuestion) checkSearch() error {
+	switch {
+	case len(q.Search) == 0:
+		return nil
+	case q.Process == "":
+		return api.Errorf(api.CodeUsage, "add `process`", "search is over members that a process declares, and none is named")
+	case len(q.Search) > maxTerms:
+		return api.Errorf(api.CodeUsage, "ask for less, and for the rest with `where`", "search: %d terms, and at most %d are allowed", len(q.Search), maxTerms)
+	}
+	for _, text := range q.Search {
+		if _, err := parseTerm(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // placeAfter is where an instance stands that a list is to go on behind, wherever it was started.
@@ -108,14 +126,19 @@ func (a *Answers) List(ctx context.Context, r api.ListRequest) (api.ListAnswer, 
 	}
 	l := merging{question: q}
 	l.add(own)
+	told := []*Searched{own.Searched}
 	heard, _, _ := reports.Wait(context.Background()) // for question.Timeout at most
 	for _, r := range heard {
 		if r.Err == nil {
 			r.Answer.Instances = slices.DeleteFunc(r.Answer.Instances, func(i api.Instance) bool { return !caller.Sees(i.Process) })
 			l.add(a.believedList(r.Node, q, r.Answer))
+			told = append(told, believedSearch(q, caller, r.Answer.Searched))
 			continue
 		}
 		l.unreachable = append(l.unreachable, a.unheard(r.Node, r.Err))
+	}
+	if err := unsearchable(q.Process, told); err != nil {
+		return api.ListAnswer{}, err
 	}
 	return l.answer(), nil
 }

@@ -58,6 +58,7 @@ type ListReport struct {
 
 	Count       *api.ListCount    `json:"count,omitempty"`       // where they are to be counted, instead of Instances
 	Unreachable []api.Unreachable `json:"unreachable,omitempty"` // sites that had to be asked about them, and did not answer
+	Searched    *Searched         `json:"searched,omitempty"`    // nil: nothing was asked for, or no instance of the process is started there
 }
 
 func (q *ListQuestion) process() (processtable.ProcessID, error) {
@@ -151,6 +152,9 @@ func (a *Answers) ListTo(ctx context.Context, peer processtable.NodeID, q ListQu
 	if _, err := q.process(); err != nil {
 		return ListReport{}, err
 	}
+	if err := q.checkSearch(); err != nil {
+		return ListReport{}, err
+	}
 	q.Limit = max(1, min(q.Limit, api.MaxPage))
 	return a.listHere(ctx, q, func(id processtable.ProcessID) bool { return a.concerns(peer, id) })
 }
@@ -198,22 +202,26 @@ func (p *page) run(ctx context.Context) error {
 		return err
 	}
 	o := p.q.options(p.of, p.shows)
-	o.InError = p.q.asksErrors()
+	o.InError, o.Search = p.q.asksErrors(), p.filter.search
 	for looked := 0; ; {
 		o.Limit = min(p.ahead(), listLooks-looked)
-		places, err := p.places(o)
+		found, err := p.places(ctx, o)
 		if err != nil {
 			return err
 		}
-		if full, err := p.add(ctx, places); full || err != nil {
+		if full, err := p.add(ctx, found.Places); full || err != nil {
 			return err
 		}
-		if len(places) < o.Limit {
+		switch {
+		case found.More:
+			o.Below = found.Next
+		case len(found.Places) < o.Limit:
 			p.r.Next = audit.Place{}
 			return nil
+		default:
+			o.Below = found.Places[len(found.Places)-1]
 		}
-		o.Below = places[len(places)-1]
-		if looked += len(places); looked >= listLooks {
+		if looked += len(found.Places); looked >= listLooks || found.More {
 			p.r.More, p.r.Next = true, o.Below
 			return nil
 		}

@@ -14,7 +14,7 @@
 //   - what has not come to an end: messages in a process queue, messages that wait for a peer, refused messages. These
 //     are somebody's to decide about, or need a peer: they are told as left, and nobody is told that all is erased.
 //   - nothing else: snapshots, drafts, work items, timers and words went with the end of their activities; the index of
-//     instances has times and states; what retention leaves has sums.
+//     instances has times and states; that of values loses what its start is not found by any more; what retention leaves has sums.
 //
 // # What is overwritten
 //

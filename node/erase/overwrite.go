@@ -1,6 +1,7 @@
 package erase
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
@@ -50,6 +51,7 @@ func (o *overwriting) change(a *record.AuditRecord) bool {
 	}
 	if a.Event == record.EventStarted {
 		a.Erased.Input = input
+		a.Search = o.found(a)
 	}
 	return true
 }
@@ -80,6 +82,21 @@ func (o *overwriting) output(a *record.AuditRecord) bool {
 	}
 	a.Output = nil
 	return true
+}
+
+// found gives what an instance is still found by: the values that its input has as before. Where nobody can tell, that
+// is nothing.
+func (o *overwriting) found(a *record.AuditRecord) (stays []record.Searched) {
+	if o.table == nil || len(a.Search) == 0 {
+		return nil
+	}
+	now := record.SearchedOf(o.table, a.Output)
+	for _, s := range a.Search {
+		if slices.ContainsFunc(now, func(n record.Searched) bool { return n.Member == s.Member && bytes.Equal(n.Value, s.Value) }) {
+			stays = append(stays, s)
+		}
+	}
+	return stays
 }
 
 // typesOf are what the container of a record may be of: of what was begun the input, and of a sink, whose input is the

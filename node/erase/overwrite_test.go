@@ -2,6 +2,7 @@ package erase
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,33 @@ func TestReasonsThatStay(t *testing.T) {
 		overwriter(nil, "room", time.Unix(1, 0)).change(&a)
 		if (a.Reason == "why") != stays || a.By != "alice at A" || a.Stderr != "" {
 			t.Errorf("%d: %+v", event, a)
+		}
+	}
+}
+
+// What was overwritten no instance is found by any more; by the rest it is. Where nobody can tell what the input has become, it is
+// found by nothing.
+func TestWhatIsOverwrittenIsNotFound(t *testing.T) {
+	table := definitiontest.TablesOf(t, strings.Replace(visits, "input: Visit\noutput", "input: Visit\nsearch: [patient, room]\noutput", 1), definition.CompileOptions{})["A"]
+	input := visit(t, table.Input, `{"patient": "ann", "room": 3}`)
+	by := record.SearchedOf(table, input)
+	if len(by) != 2 {
+		t.Fatalf("it is found by %v", by)
+	}
+	for members, stays := range map[string][]record.Searched{"patient": by[1:], "room": by[:1], "": {}, "note": by, "patient,room": {}} {
+		a := record.AuditRecord{Activity: processtable.Source, Event: record.EventStarted, Output: input, Search: slices.Clone(by)}
+		overwriter(table, members, time.Unix(1, 0)).change(&a)
+		if !slices.EqualFunc(a.Search, stays, func(x, y record.Searched) bool { return x.Member == y.Member && bytes.Equal(x.Value, y.Value) }) {
+			t.Errorf("without %q it is found by %v, want %v", members, a.Search, stays)
+		}
+	}
+	for what, of := range map[string]struct {
+		table *processtable.Table
+		input []byte
+	}{"no table": {nil, input}, "another input": {table, []byte{0xff, 1}}} {
+		a := record.AuditRecord{Activity: processtable.Source, Event: record.EventStarted, Output: of.input, Search: slices.Clone(by)}
+		if overwriter(of.table, "room", time.Unix(1, 0)).change(&a); len(a.Search) != 0 || len(a.Output) != 0 {
+			t.Errorf("%s: it is found by %v, input %x", what, a.Search, a.Output)
 		}
 	}
 }

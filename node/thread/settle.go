@@ -349,6 +349,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects *behaviou
 		switch key.Activity {
 		case processtable.Source:
 			r.Event = record.EventStarted
+			r.Search = record.SearchedOf(m.process.Table(), o.Output)
 		case processtable.Sink:
 			r.Event = record.EventEnded
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fmqm/internal/store"
 	"fmqm/message"
@@ -73,10 +74,15 @@ func (q *Queue) rewrite(key, value []byte, change func(*record.AuditRecord) bool
 		return r, false, err
 	}
 	a, err := q.records.Audit(key, value)
+	before := slices.Clone(a.Search)
 	if err != nil || !change(&a) {
 		return r, false, err
 	}
-	return record.Rewrite{Key: bytes.Clone(key), Before: ref, Record: a}, true, nil
+	r = record.Rewrite{Key: bytes.Clone(key), Before: ref, Record: a}
+	r.Unfound = slices.DeleteFunc(before, func(s record.Searched) bool {
+		return slices.ContainsFunc(a.Search, func(stays record.Searched) bool { return stays.Member == s.Member && bytes.Equal(stays.Value, s.Value) })
+	})
+	return r, true, nil
 }
 
 // Erasing says how far the erasing of an instance has come here; false: none is under way.

@@ -29,6 +29,8 @@ type listing struct {
 	counted bool
 	chunk   int // keys of a range that are read at once, if it is the only one
 	ranges  []*keyRange
+	seeks   *seeking // what is looked at of each; nil: nothing
+	bounds  searchBounds
 }
 
 // keyRange is one of them, as far as it was read.
@@ -73,7 +75,16 @@ func (l *listing) bound(below Place) {
 	}
 }
 
-// open finds the ranges.
+// begin finds the ranges, of the index of instances or of values.
+func (l *listing) begin() error {
+	if len(l.o.Search) == 0 {
+		return l.open()
+	}
+	l.seeks = &seeking{l: l, bounds: l.bounds}
+	return l.seeks.open()
+}
+
+// open finds the ranges of the index of instances.
 func (l *listing) open() error {
 	states := l.o.States
 	if states == 0 {
@@ -92,6 +103,17 @@ func (l *listing) open() error {
 			return err
 		}
 	}
+	if err := l.fillAll(); err != nil {
+		return err
+	}
+	if l.o.InError {
+		return l.addUnplaced()
+	}
+	return nil
+}
+
+// fillAll reads the first keys of the ranges.
+func (l *listing) fillAll() error {
 	for _, r := range l.ranges {
 		if r.size = l.chunk; len(l.ranges) > 1 {
 			r.size = max(leastRead, l.chunk/len(l.ranges))
@@ -99,9 +121,6 @@ func (l *listing) open() error {
 		if err := l.fill(r); err != nil {
 			return err
 		}
-	}
-	if l.o.InError {
-		return l.addUnplaced()
 	}
 	return nil
 }
@@ -141,17 +160,25 @@ func (l *listing) addRange(of record.Listed, id processtable.ProcessID) {
 // addUnplaced adds those that are in error by what was told before their start was known, which it is now, and who
 // has begun them.
 func (l *listing) addUnplaced() error {
-	r := &keyRange{of: record.ListedUnplaced, end: true}
+	tails, err := l.unplaced()
+	if err == nil && len(tails) > 0 {
+		l.ranges = append(l.ranges, &keyRange{of: record.ListedUnplaced, end: true, tails: tails})
+	}
+	return err
+}
+
+// unplaced gives the places of these, in the order of the list.
+func (l *listing) unplaced() (tails []tail, err error) {
 	add := func(i message.InstanceID, p record.Standing) {
 		t := tail{by: true}
 		copy(t.at[:], Place{p.Started, i}.tail())
 		of := l.o.Process
 		if (of.Name == "" || of.Name == p.Process.Name && (of.Version == 0 || of.Version == p.Process.Version)) && (l.o.Of == nil || l.o.Of(p.Process)) && l.within(t.at[:]) {
-			r.tails = append(r.tails, t)
+			tails = append(tails, t)
 		}
 	}
 	prefix := []byte{record.ClassListed, byte(record.ListedUnplaced)}
-	err := l.in.Each(store.ScanOptions{Prefix: prefix, KeysOnly: true}, func(key, _ []byte) error {
+	err = l.in.Each(store.ScanOptions{Prefix: prefix, KeysOnly: true}, func(key, _ []byte) error {
 		if len(key) < len(prefix)+16 {
 			return record.Damaged(key, record.ErrKey.Error())
 		}
@@ -169,12 +196,8 @@ func (l *listing) addUnplaced() error {
 		}
 		return nil
 	})
-	if err != nil || len(r.tails) == 0 {
-		return err
-	}
-	slices.SortFunc(r.tails, func(x, y tail) int { return l.compare(x.at[:], y.at[:]) })
-	l.ranges = append(l.ranges, r)
-	return nil
+	slices.SortFunc(tails, func(x, y tail) int { return l.compare(x.at[:], y.at[:]) })
+	return tails, err
 }
 
 func (l *listing) within(tail []byte) bool {

@@ -33,7 +33,8 @@ type indexSite struct {
 	t       *rapid.T
 	disk    *memory.Disk
 	process [indexed]processtable.ProcessID
-	parents [indexed]int // 0: none
+	parents [indexed]int            // 0: none
+	found   [indexed]map[string]any // members that it is found by
 }
 
 func newIndexSite(t *rapid.T) *indexSite {
@@ -41,6 +42,7 @@ func newIndexSite(t *rapid.T) *indexSite {
 	for n := 1; n < indexed; n++ {
 		s.process[n] = rapid.SampledFrom(processes).Draw(t, "process")
 		s.parents[n] = rapid.IntRange(0, n-1).Draw(t, "parent")
+		s.found[n] = drawnValues(t, s.process[n].Version)
 	}
 	s.open(memory.Options{})
 	return s
@@ -50,6 +52,9 @@ func (s *indexSite) open(o memory.Options) {
 	engine, err := s.disk.Open(o)
 	if err == nil {
 		s.Manager, err = queue.Open(engine, queue.Options{Node: "A"})
+	}
+	if err == nil { // as among many
+		s.BoundSearches(rapid.IntRange(1, 5).Draw(s.t, "looks"), rapid.IntRange(0, 3).Draw(s.t, "least"), rapid.IntRange(0, 6).Draw(s.t, "most"))
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -71,7 +76,7 @@ func (s *indexSite) submit(tx *record.Tx) error {
 }
 
 func (s *indexSite) start(n int) record.AuditRecord {
-	a := record.AuditRecord{Time: startedAt(n), Instance: idOf(n), Process: s.process[n], Origin: "A", Activity: processtable.Source, Event: record.EventStarted}
+	a := record.AuditRecord{Time: startedAt(n), Instance: idOf(n), Process: s.process[n], Origin: "A", Activity: processtable.Source, Event: record.EventStarted, Search: searchedOf(s.found[n])}
 	if p := s.parents[n]; p != 0 {
 		a.Parent = &message.Parent{Instance: idOf(p), Process: s.process[p], Node: "A", Activity: "call"}
 	}
@@ -156,7 +161,7 @@ func (s *indexSite) has(n int) bool {
 }
 
 // scanned gives what a list has by reading all records there are.
-func (s *indexSite) scanned(o audit.ListOptions) (all []audit.Place) {
+func (s *indexSite) scanned(o audit.ListOptions, terms []wanted) (all []audit.Place) {
 	inError := map[int]bool{}
 	for n := 1; n < indexed; n++ {
 		for _, m := range s.notices(n) {
@@ -183,12 +188,12 @@ func (s *indexSite) scanned(o audit.ListOptions) (all []audit.Place) {
 			state = audit.Finished
 		}
 		p := audit.Place{Started: started.Time, Instance: idOf(n)}
-		wanted := cmp.Or(o.States, audit.Running)&state != 0
+		listed := cmp.Or(o.States, audit.Running)&state != 0
 		if o.InError {
-			wanted = ended == nil && inError[n]
+			listed = ended == nil && inError[n]
 		}
 		switch {
-		case !wanted, o.Process.Name != "" && o.Process.Name != started.Process.Name, o.Process.Version != 0 && o.Process.Version != started.Process.Version,
+		case !listed, !holdAll(terms, s.found[n]), o.Process.Name != "" && o.Process.Name != started.Process.Name, o.Process.Version != 0 && o.Process.Version != started.Process.Version,
 			!o.Since.IsZero() && p.Started.Before(o.Since), !o.Until.IsZero() && !p.Started.Before(o.Until):
 		default:
 			all = append(all, p)
@@ -211,7 +216,21 @@ func (s *indexSite) forgotten(n int) bool {
 
 // paged gives a list page by page.
 func (s *indexSite) paged(o audit.ListOptions) (all []audit.Place) {
-	for {
+	for range 10 * indexed {
+		if len(o.Search) > 0 && rapid.Bool().Draw(s.t, "early") {
+			found, err := s.Search(o, nil)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			if all = append(all, found.Places...); found.More {
+				o.Below = found.Next
+			} else if len(found.Places) == o.Limit {
+				o.Below = found.Places[o.Limit-1]
+			} else {
+				return all
+			}
+			continue
+		}
 		page, err := s.Places(o)
 		if err != nil {
 			s.t.Fatal(err)
@@ -219,24 +238,36 @@ func (s *indexSite) paged(o audit.ListOptions) (all []audit.Place) {
 		if len(page) == 0 {
 			return all
 		}
-		if all = append(all, page...); len(all) > 2*indexed {
-			s.t.Fatalf("the list does not end: %v", all)
-		}
+		all = append(all, page...)
 		o.Below = page[len(page)-1]
 	}
+	s.t.Fatalf("the list does not end: %v", all)
+	return nil
 }
 
 func (s *indexSite) same(when string) {
 	o := audit.ListOptions{
 		States: audit.States(rapid.IntRange(0, int(audit.AllStates)).Draw(s.t, "states")), InError: rapid.IntRange(0, 3).Draw(s.t, "in error") == 0,
-		Process: rapid.SampledFrom(append([]processtable.ProcessID{{}, {Name: "p"}, {Name: "none"}}, processes...)).Draw(s.t, "of"),
+		Process: rapid.SampledFrom(append([]processtable.ProcessID{{}, {Name: "p"}, {Name: "p"}, {Name: "p"}, {Name: "none"}}, processes...)).Draw(s.t, "of"),
 		Oldest:  rapid.Bool().Draw(s.t, "oldest"), Limit: rapid.IntRange(1, 5).Draw(s.t, "limit"),
 	}
 	if rapid.Bool().Draw(s.t, "bounded") {
 		o.Since = startedAt(rapid.IntRange(1, 5).Draw(s.t, "since"))
 		o.Until = startedAt(rapid.IntRange(1, 5).Draw(s.t, "until"))
 	}
-	want := s.scanned(o)
+	s.compare(when, o, nil)
+	if o.Process.Name != "" {
+		terms := rapid.SliceOfN(rapid.Custom(drawnTerm), 1, 2).Draw(s.t, "terms")
+		for i := range terms {
+			o.Search = append(o.Search, terms[i].term())
+		}
+		s.compare(when, o, terms)
+	}
+}
+
+// compare compares the pages of a list, and how many there are, with what a scan finds.
+func (s *indexSite) compare(when string, o audit.ListOptions, terms []wanted) {
+	want := s.scanned(o, terms)
 	if got := s.paged(o); fmt.Sprint(got) != fmt.Sprint(want) {
 		s.t.Fatalf("%s: %+v\ngot  %v\nwant %v", when, o, got, want)
 	}
@@ -286,10 +317,12 @@ func (s *indexSite) withoutIndex() {
 	}
 	b := &store.Batch{}
 	b.Put(record.KeyFormat, record.New(record.KeyFormat, 2))
-	err = engine.Scan(store.ScanOptions{Prefix: []byte{record.ClassListed}, KeysOnly: true}, func(key, _ []byte) bool {
-		b.Ops = append(b.Ops, store.Op{Key: slices.Clone(key)})
-		return true
-	})
+	for _, class := range []byte{record.ClassListed, record.ClassSearch} {
+		err = errors.Join(err, engine.Scan(store.ScanOptions{Prefix: []byte{class}, KeysOnly: true}, func(key, _ []byte) bool {
+			b.Ops = append(b.Ops, store.Op{Key: slices.Clone(key)})
+			return true
+		}))
+	}
 	if err = errors.Join(err, engine.Commit(engine.Last()+1, b), engine.Close()); err != nil {
 		s.t.Fatal(err)
 	}

@@ -50,6 +50,8 @@ type ListOptions struct {
 	// InError lists only running ones that an activity has told of an error, and those whose
 	// subprocesses have begun such ones; States says nothing then.
 	InError bool
+	// Search lists only those that fulfil all terms; Process has a name then.
+	Search []Term
 	// Since leaves out what was started before, Until what was started then or later; the zero times nothing.
 	Since, Until time.Time
 	// Oldest lists the oldest start first.
@@ -120,11 +122,33 @@ func (q *Queue) Places(o ListOptions) (places []Place, err error) {
 	if o.Limit <= 0 {
 		o.Limit = defaultListLimit
 	}
-	err = q.walk(o, false, o.Limit, func(p Place, _ record.Listed) bool {
+	_, err = q.walk(o, walking{wanted: o.Limit}, func(p Place, _ record.Listed) bool {
 		places = append(places, p)
 		return len(places) < o.Limit
 	})
 	return places, err
+}
+
+// Found are places that a search has found. More: it has ended before it had as many as were wanted or had seen all, and
+// goes on below Next.
+type Found struct {
+	Places []Place
+	More   bool
+	Next   Place
+}
+
+// Search is Places that ends early: after it has looked at as many instances as one search may, or when enough says so,
+// which it is asked now and then; nil: it does not. It may have found nothing by then.
+func (q *Queue) Search(o ListOptions, enough func() bool) (f Found, err error) {
+	if o.Limit <= 0 {
+		o.Limit = defaultListLimit
+	}
+	f.Next, err = q.walk(o, walking{wanted: o.Limit, looks: q.bounds.looks, enough: enough}, func(p Place, _ record.Listed) bool {
+		f.Places = append(f.Places, p)
+		return len(f.Places) < o.Limit
+	})
+	f.More = f.Next != Place{}
+	return f, err
 }
 
 // Counts says how many instances a list has.
@@ -146,14 +170,7 @@ func (q *Queue) CountInstances(o ListOptions, enough func() bool) (c Counts, err
 	if o.Limit <= 0 {
 		o.Limit = defaultListLimit
 	}
-	seen := 0
-	err = q.walk(o, true, mostRead, func(p Place, of record.Listed) bool {
-		if seen == o.Limit || enough != nil && seen%mostRead == mostRead-1 && enough() {
-			c.More = true
-			return false
-		}
-		seen++
-		c.Next = p
+	c.Next, err = q.walk(o, walking{counted: true, wanted: mostRead, looks: o.Limit, enough: enough}, func(_ Place, of record.Listed) bool {
 		switch of {
 		case record.ListedFinished:
 			c.Finished++
@@ -164,38 +181,60 @@ func (q *Queue) CountInstances(o ListOptions, enough func() bool) (c Counts, err
 		}
 		return true
 	})
-	if !c.More {
-		c.Next = Place{}
-	}
+	c.More = c.Next != Place{}
 	return c, err
 }
 
-// walk visits what a list has, in its order, as of one commit, until visit gives false. wanted is how many that
-// will be, as far as is known; counted: what each is called is wanted.
-func (q *Queue) walk(o ListOptions, counted bool, wanted int, visit func(Place, record.Listed) bool) error {
+// walking is how a list is gone through.
+type walking struct {
+	counted bool        // what state each has is wanted
+	wanted  int         // how many will be visited, as far as is known
+	looks   int         // how many instances it looks at; 0: all
+	enough  func() bool // it is asked now and then whether to stop; nil: it goes on
+}
+
+// walk visits what a list has, in its order, as of one commit, until visit gives false. Where it stops because it has looked
+// at enough it gives the last place that it has looked at; else none.
+func (q *Queue) walk(o ListOptions, w walking, visit func(Place, record.Listed) bool) (stopped Place, err error) {
 	below := o.Below
 	if o.Before != (message.InstanceID{}) {
 		started, _, found, err := q.Instance(o.Before)
 		if err != nil {
-			return fmt.Errorf("list instances: %w", err)
+			return stopped, fmt.Errorf("list instances: %w", err)
 		}
 		if !found {
-			return fmt.Errorf("list instances: instance %s was not started here", o.Before)
+			return stopped, fmt.Errorf("list instances: instance %s was not started here", o.Before)
 		}
 		below = Place{started.Time, o.Before}
 	}
-	err := q.engine.View(func(r store.Reader) error {
-		l := listing{in: q.records.In(r), o: o, counted: counted, chunk: min(max(wanted, leastRead), mostRead)}
+	err = q.engine.View(func(r store.Reader) error {
+		l := listing{in: q.records.In(r), o: o, bounds: q.bounds, counted: w.counted, chunk: min(max(w.wanted, leastRead), mostRead)}
 		l.bound(below)
-		if err := l.open(); err != nil {
+		if err := l.begin(); err != nil {
 			return err
 		}
-		return l.run(visit)
+		var failed error
+		looked, last := 0, Place{}
+		err := l.run(func(p Place, of record.Listed) bool {
+			if looked > 0 && (looked == w.looks || w.enough != nil && looked%mostRead == mostRead-1 && w.enough()) {
+				stopped = last
+				return false
+			}
+			looked, last = looked+1, p
+			fits := true
+			if l.seeks != nil {
+				if of, fits, failed = l.seeks.look(p, of); failed != nil {
+					return false
+				}
+			}
+			return !fits || visit(p, of)
+		})
+		return cmp.Or(failed, err)
 	})
 	if err != nil {
-		return fmt.Errorf("list instances: %w", q.records.Judge(err))
+		return Place{}, fmt.Errorf("list instances: %w", q.records.Judge(err))
 	}
-	return nil
+	return stopped, nil
 }
 
 // Waiting is an instance of which something lies in the queue of a process.

@@ -16,6 +16,7 @@ type Queue struct {
 	processes Processes
 	thinned   atomic.Bool // retention has removed something
 	ends      ends
+	bounds    searchBounds
 }
 
 // Processes says which process queues a node has.
@@ -28,6 +29,6 @@ type Processes interface {
 
 // New gives the audit queue of a store; damage is told of what cannot be read.
 func New(engine store.Engine, damage func(error) error, processes Processes) (*Queue, error) {
-	q := &Queue{engine: engine, records: read.Records{Reader: engine, Damage: damage}, processes: processes}
+	q := &Queue{engine: engine, records: read.Records{Reader: engine, Damage: damage}, processes: processes, bounds: defaultBounds}
 	return q, errors.Join(q.loadRemoved(), q.loadEnds())
 }

@@ -297,11 +297,15 @@ func (q *Queue) appendUnlisted(ops []store.Op, a *record.AuditRecord) ([]store.O
 }
 
 // appendForgotten adds the removal of an audit record, of what it has staged, and of its
-// place in the list of instances.
+// places in the list of instances and in the index of values.
 func appendForgotten(ops []store.Op, key []byte, a *record.AuditRecord, ref record.BodyRef) []store.Op {
 	ops = append(ops, store.Op{Key: key})
 	if a.Event == record.EventStarted {
 		ops = append(ops, store.Op{Key: record.AppendStartKey(nil, a.Time, a.Instance)})
+		place := record.StandingOf(a)
+		for i := range a.Search {
+			ops = append(ops, store.Op{Key: record.AppendSearchKey(nil, &a.Search[i], &place, a.Instance)})
+		}
 	}
 	for i := range ref.Count {
 		ops = append(ops, store.Op{Key: record.AppendChunkKey(nil, ref.ID, i)})

@@ -58,7 +58,9 @@ func (s *Step) owns(shown []byte, changes []store.Op) error {
 //
 // Format 3 has the index of instances (record.ClassListed). A program of format 2 would not keep it, and what it
 // left would be missing in lists.
-var Steps = []Step{{}, index}
+//
+// Format 4 has the index of values (record.ClassSearch), for the same reason.
+var Steps = []Step{{}, index, values}
 
 // Newest is the one that a program with these steps writes.
 func Newest(steps []Step) byte { return byte(1 + len(steps)) }

@@ -75,3 +75,22 @@ func put(keys ...[]byte) (ops []store.Op) {
 	}
 	return ops
 }
+
+// values makes the index of values, of what the starts of instances say that these are found by.
+var values = Step{Classes: []byte{record.ClassInstance}, Change: valued}
+
+func valued(_ store.Reader, key, value []byte) ([]store.Op, error) {
+	if key[len(key)-1] != record.InstanceStarted {
+		return nil, nil
+	}
+	a, _, err := record.ReadAuditHead(key, value)
+	if err != nil {
+		return nil, err
+	}
+	place := record.StandingOf(&a)
+	var keys [][]byte
+	for i := range a.Search {
+		keys = append(keys, record.AppendSearchKey(nil, &a.Search[i], &place, a.Instance))
+	}
+	return put(keys...), nil
+}

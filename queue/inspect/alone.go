@@ -87,6 +87,8 @@ func alone(in read.Records, key, value []byte) (err error) {
 		err = form(key, func(k *record.KeyReader) { k.Bytes(8 + 16) })
 	case record.ClassListed:
 		err = form(key, listed)
+	case record.ClassSearch:
+		err = form(key, func(k *record.KeyReader) { k.Name(); k.Name(); k.SearchValue(); k.Bytes(8 + 16) })
 	case record.ClassChunk:
 		err = form(key, func(k *record.KeyReader) { k.Bytes(8 + 4) })
 	}

@@ -21,6 +21,7 @@ func TestARecordBelongsUnderItsKey(t *testing.T) {
 	audit := record.AppendAudit([]byte{record.PlaceInline}, &a, true)
 	entry, other := message.Entry{Instance: a.Instance, Activity: "a"}, message.Entry{Instance: a.Instance, Activity: "b"}
 	history := append(append([]byte{record.ClassHistory}, a.Instance[:]...), make([]byte, 20)...)
+	value, place := record.Searched{Member: "m", Value: record.SearchText("a\x00b")}, record.StandingOf(&a)
 	name := func(class byte) []byte { return record.AppendName([]byte{class}, "B") }
 	for _, tc := range []struct {
 		what         string
@@ -31,6 +32,8 @@ func TestARecordBelongsUnderItsKey(t *testing.T) {
 		{"end in the history", record.AppendEndKey(nil, &entry), history, audit},
 		{"peer", name(record.ClassPeer), append(name(record.ClassPeer), 1), make([]byte, len(record.Incarnation{}))},
 		{"start", record.AppendStartKey(nil, a.Time, a.Instance), name(record.ClassStart), nil},
+		{"value", record.AppendSearchKey(nil, &value, &place, a.Instance), record.AppendSearchMember(nil, "p", "m"), nil},
+		{"value of no type", record.AppendSearchKey(nil, &value, &place, a.Instance), append(record.AppendSearchMember(nil, "p", "m"), make([]byte, 26)...), nil},
 		{"chunk", record.AppendChunkKey(nil, 1, 0), name(record.ClassChunk), nil},
 		{"part", record.AppendPartKey(nil, "B", 0, 1, 0), name(record.ClassPart), []byte{record.PlaceInline}},
 		{"usage", (&record.Charge{Peer: "B", Kind: record.UsageRefused}).Key(make([]byte, 8)), name(record.ClassUsage), nil},

@@ -28,7 +28,7 @@ var classNames = map[byte]string{
 	record.ClassMeta: "meta", record.ClassTable: "process table", record.ClassMessage: "message", record.ClassRecord: "instance record",
 	record.ClassMarker: "marker", record.ClassTransmission: "transmission item", record.ClassLow: "trimmed position", record.ClassAccepted: "accepted position",
 	record.ClassPeer: "peer", record.ClassPart: "incoming part", record.ClassRefused: "set aside", record.ClassTimer: "timer", record.ClassChunk: "body chunk",
-	record.ClassStaged: "staged body", record.ClassLarge: "large transaction", record.ClassParked: "parked message", record.ClassApart: "item apart", record.ClassUsage: "left by a peer", record.ClassInstance: "instance", record.ClassStart: "start", record.ClassListed: "index", record.ClassEnd: "activity end", record.ClassHistory: "event", record.ClassRemoved: "removed instance",
+	record.ClassStaged: "staged body", record.ClassLarge: "large transaction", record.ClassParked: "parked message", record.ClassApart: "item apart", record.ClassUsage: "left by a peer", record.ClassInstance: "instance", record.ClassStart: "start", record.ClassListed: "index", record.ClassSearch: "value", record.ClassEnd: "activity end", record.ClassHistory: "event", record.ClassRemoved: "removed instance",
 }
 
 // Kinds are what the kinds of records are called that a store can hold, in order.

@@ -65,6 +65,10 @@ func (b *builder) rewrite(r *record.Rewrite) {
 	for i := range r.Before.Count {
 		b.op(record.AppendChunkKey(nil, r.Before.ID, i), nil)
 	}
+	place := record.StandingOf(&r.Record)
+	for i := range r.Unfound {
+		b.op(record.AppendSearchKey(nil, &r.Unfound[i], &place, r.Record.Instance), nil)
+	}
 }
 
 // auditKey says where an audit record lies: at its entry's or instance's end where it

@@ -38,6 +38,12 @@ func (b *builder) index() {
 		if !b.endsHere(a.Instance) { // else it never stands among those that run
 			b.list(record.ListedRunning, record.StandingOf(a), a.Instance)
 		}
+		place := record.StandingOf(a)
+		for at := range a.Search {
+			start := len(b.buf)
+			b.buf = record.AppendSearchKey(b.buf, &a.Search[at], &place, a.Instance)
+			b.empty(b.cut(start))
+		}
 	}
 	for _, i := range b.ended {
 		a := &b.Tx.Audit[i]

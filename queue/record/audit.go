@@ -140,6 +140,8 @@ type AuditRecord struct {
 	People *message.People `json:",omitempty"`
 	// Erased is not nil where data were taken out of the record, and of EventErased.
 	Erased *Erased `json:",omitempty"`
+	// Search is, of EventStarted, what the instance is found by: what the index of values has of it.
+	Search []Searched `json:",omitempty"`
 	// Rank is, of EventStarted, the priority that the instance was given, and of EventExpedited that which it has from then
 	// on; 0: it was given none.
 	Rank message.Rank `json:",omitempty"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -126,6 +127,7 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.Key(50)
 		w.B = appendErased(w.B, a.Erased)
 	}
+	appendSearched(&w, 51, a.Search)
 	return w.B
 }
 
@@ -154,6 +156,8 @@ func ValidateAudit(a *AuditRecord) error {
 		return fmt.Errorf("audit record: it names more than %d messages", maxMentions)
 	case len(a.By) > message.MaxBy || !utf8.ValidString(a.By):
 		return errors.New("audit record: the name of who commanded is too long or not UTF-8")
+	case len(a.Search) > MaxSearch || slices.ContainsFunc(a.Search, func(s Searched) bool { return !s.valid() }):
+		return fmt.Errorf("audit record: it is found by more than %d members, or by a value that the index cannot have", MaxSearch)
 	case len(a.Output) > container.MaxEncoded:
 		return fmt.Errorf("audit record: its output has %d bytes, and at most %d are allowed", len(a.Output), container.MaxEncoded)
 	}
@@ -246,6 +250,8 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 		a.Rank = message.Rank(f.Uint(uint64(message.MaxRank)))
 	case 50:
 		a.Erased = readErased(f.Reader)
+	case 51:
+		a.Search = readSearched(f)
 	case 26:
 		for range f.Items(maxMentions) {
 			a.Counted = append(a.Counted, processtable.ActivityID(f.Text(name)))

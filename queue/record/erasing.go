@@ -170,5 +170,7 @@ func (a *AuditRecord) InputSum() InputSum {
 type Rewrite struct {
 	Key    []byte
 	Before BodyRef // what the one before has staged; count 0: nothing
-	Record AuditRecord
+	// Unfound are, of a start, the values by which the instance is not found any more.
+	Unfound []Searched
+	Record  AuditRecord
 }

@@ -49,6 +49,7 @@ var KeyCommits = AppendName([]byte{ClassMeta}, "commits")
 //	I  instances        instance, 1 for its start or 2 for its end
 //	T  instances        time of the start, instance
 //	F  index            r, f, t or e, process, time of the start, instance, and of e the cause; or u, instance, the cause
+//	V  values           process name, member, value, time of the start, instance
 //	E  ends             instance, scope, activity
 //	H  other events     instance, clock, commit, index
 //	R  removed          instance
@@ -77,6 +78,7 @@ const (
 	ClassInstance     = 'I'
 	ClassStart        = 'T'
 	ClassListed       = 'F'
+	ClassSearch       = 'V'
 	ClassEnd          = 'E'
 	ClassHistory      = 'H'
 	ClassRemoved      = 'R'

@@ -55,13 +55,14 @@ data:
 `
 
 // hands is a process of which an operator ends activities, and suspends others: of those one waits for
-// the gate, and one is cancelled by it.
+// the gate, and one is cancelled by it. Its instances are found by their input (table format 9).
 const hands = `
 process: hands
 version: 1
 structures:
   Order: {n: int, text: string}
 input: Order
+search: [n, text]
 starts: [B]
 activities:
   gate:     {node: B, program: gate, input: Order, cancels: [paused]}

@@ -33,6 +33,7 @@ func filterFlags() []cli.Flag {
 		&cli.StringFlag{Name: "older", Usage: "only those started longer ago than `DURATION`, such as 2h or 3d"},
 		&cli.StringFlag{Name: "starter", Usage: "only those that `WHO` has started, as status shows it"},
 		&cli.StringFlag{Name: "where", Usage: "only those of which the input fulfils the condition `EXPR`, such as 'amount > 1000 && customer == \"carl\"'; with --process"},
+		&cli.GenericFlag{Name: "search", Value: &terms{}, Usage: "only those that are found by `MEMBER=VALUE`, of a member that the process declares; can be repeated: all of them; claim_id=C-* by the beginning, of ints and timestamps also <, <=, > and >=, as 'due<2026-07-01'; with --process"},
 		&cli.StringFlag{Name: "waiting-on", Usage: "only those of which messages wait for `NODE`"},
 		&cli.StringFlag{Name: "parent", Usage: "only those that activities of `INSTANCE` have begun"},
 		&cli.IntFlag{Name: "limit", Usage: "at most `N`, the newest"},
@@ -45,6 +46,9 @@ func readFilter(c *cli.Context) (f filter, err error) {
 		StartedBy: c.String("starter"), Where: c.String("where"), WaitingOn: c.String("waiting-on"),
 	}
 	if err := f.readStates(c); err != nil {
+		return f, err
+	}
+	if err := f.readSearch(c); err != nil {
 		return f, err
 	}
 	for _, name := range []string{"process", "activity", "since", "started-before", "older", "starter", "where", "waiting-on", "parent"} {
@@ -72,6 +76,36 @@ func readFilter(c *cli.Context) (f filter, err error) {
 	return f, f.readTimes(c, time.Now())
 }
 
+// terms are what stands at a flag that can be repeated. A comma is a part of one.
+type terms []string
+
+// Set adds one.
+func (t *terms) Set(text string) error {
+	*t = append(*t, text)
+	return nil
+}
+
+func (t *terms) String() string { return strings.Join(*t, " ") }
+
+// readSearch reads --search. What of it the node cannot know it says itself.
+func (f *filter) readSearch(c *cli.Context) error {
+	given, _ := c.Generic("search").(*terms)
+	if given == nil || len(*given) == 0 {
+		return nil
+	}
+	for _, term := range *given {
+		if term == "" { // a script's variable that is not set: it must not mean all
+			return common.Usagef("--search is empty: write MEMBER=VALUE, or leave it out")
+		}
+		f.given = append(f.given, "--search "+term)
+	}
+	f.request.Search = *given
+	if f.request.Process == "" {
+		return common.Usagef("--search is over members that a process declares: say of which with --process")
+	}
+	return nil
+}
+
 // readStates reads --state, which may be repeated.
 func (f *filter) readStates(c *cli.Context) error {
 	known := []api.InstanceState{api.InstanceRunning, api.InstanceSuspended, api.InstanceInError, api.InstanceFinished, api.InstanceTerminated, api.InstanceUnknown}
@@ -92,7 +126,7 @@ func (f *filter) readStates(c *cli.Context) error {
 		f.request.States = append(f.request.States, state)
 	}
 	if slices.Contains(f.request.States, api.InstanceUnknown) {
-		for _, other := range []string{"in-error", "since", "parent", "started-before", "older", "activity", "starter", "where", "waiting-on"} {
+		for _, other := range []string{"in-error", "since", "parent", "started-before", "older", "activity", "starter", "where", "search", "waiting-on"} {
 			if c.IsSet(other) || len(f.request.States) > 1 {
 				return common.Usagef("--state unknown: what waits for no start has neither a time nor an error, nor a parent: leave out --since, --in-error and --parent, what else asks for more, and other states: --process and --limit narrow it")
 			}

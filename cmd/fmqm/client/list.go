@@ -26,8 +26,9 @@ status; for a running instance the number of activities in error is shown.
 
 With filters the list is read from an index, page by page, however many instances there
 are; --where, --activity and --starter read each instance that the other filters leave, so
-name the process, state or time as well. --after goes on behind the last line of a list
-before. --count says how many there are, and not which.
+name the process, state or time as well. --search finds instances by an index too: by
+members of their input that the process declares as search. --after goes on behind the
+last line of a list before. --count says how many there are, and not which.
 
 With --state unknown it lists of which instances something waits at the site where they were
 started, as other sites say, and which that site does not know: it has lost its store, or
@@ -37,6 +38,8 @@ fmqm list --all -o jsonl
 fmqm list --in-error --process purchase-order --since 2h
 fmqm list --state finished --since 2025-06-01 --limit 20
 fmqm list --process claim --where 'amount > 1000.0' --older 3d --count
+fmqm list --process claim --all --search claim_id=C-17
+fmqm list --process claim --search 'customer.name=Mei*' --search 'due<2026-07-01'
 fmqm list --activity ship --waiting-on C --everywhere`,
 		Flags: printing(append(filterFlags(),
 			&cli.BoolFlag{Name: "all", Usage: "also those that have ended"},

@@ -20,6 +20,7 @@ version: 1
 structures:
   In: {rc: int}
 input: In
+search: [rc]
 starts: [A, B]
 activities:
   work: {node: A, program: fail, input: In, output: In}
@@ -106,6 +107,8 @@ func TestManyOverAllSites(t *testing.T) {
 		"at one of B":          {"B", []string{"--activity", "more", "--everywhere"}, []string{fails + " in-error B"}},
 		"by the input":         {"A", []string{"--all", "--process", "any", "--where", "rc == 3"}, []string{fails + " in-error B"}},
 		"by another input":     {"B", []string{"--all", "--process", "any", "--where", "rc != 3"}, []string{done + " finished A"}},
+		"by a member":          {"A", []string{"--all", "--process", "any", "--search", "rc=3"}, []string{fails + " in-error B"}},
+		"by two terms":         {"B", []string{"--all", "--process", "any", "--search", "rc<3", "--search", "rc>=0"}, []string{done + " finished A"}},
 		"nothing waits":        {"A", []string{"--waiting-on", "B"}, []string{}},
 	} {
 		var got []string
@@ -120,7 +123,14 @@ func TestManyOverAllSites(t *testing.T) {
 		}
 	}
 
-	plan := s.fmqm("A", "retry", "--in-error", "--process", "any", "-o", "json")
+	r := s.fmqm("A", "list", "--process", "any", "--search", "rd=3")
+	if want := "search: no version of any declares rd: ask with `where`, or for one of: rc\n"; r.code != cli.ExitUsage || !strings.HasSuffix(r.err, want) {
+		t.Errorf("a member that is not declared: exit %d, said %q, want %q", r.code, r.err, want)
+	}
+	if n := s.must("B", "list", "--process", "any", "--all", "--search", "rc<=3", "--count", "-o", "json"); !strings.Contains(n, `"count": 2`) && !strings.Contains(n, `"count":2`) {
+		t.Errorf("counted: %s", n)
+	}
+	plan := s.fmqm("A", "retry", "--search", "rc=3", "--process", "any", "-o", "json")
 	if got, want := s.deeds(plan), []string{fails + " more B", fails + " work A"}; plan.code != 0 || !slices.Equal(got, want) ||
 		plan.err != "plan: retry 2 activities of 1 instance: more at B (1), work at A (1)\nnothing was done: --yes does it\n" {
 		t.Errorf("plan: %q, want %q; exit %d, said %q", got, want, plan.code, plan.err)
@@ -129,7 +139,7 @@ func TestManyOverAllSites(t *testing.T) {
 	if strings.Contains(before, "retried") {
 		t.Errorf("the plan has retried:\n%s", before)
 	}
-	r := s.fmqm("B", "retry", "--in-error", "--yes", "-o", "json")
+	r = s.fmqm("B", "retry", "--in-error", "--yes", "-o", "json")
 	if got, want := s.deeds(r), []string{fails + " more B done", fails + " work A done", runs + " there B done"}; r.code != 0 || !slices.Equal(got, sorted(want)) {
 		t.Errorf("retry: %q, want %q; exit %d, said %q", got, want, r.code, r.err)
 	}
