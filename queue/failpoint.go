@@ -272,6 +272,12 @@ func kindsOf(e record.Event) []string {
 		return []string{"retry"}
 	case record.EventForced:
 		return []string{"finish"}
+	case record.EventRestarted:
+		return []string{"restart"}
+	case record.EventRecalled:
+		return []string{"recall"}
+	case record.EventKept:
+		return []string{"keep"}
 	case record.EventPassed:
 		return []string{"pass"}
 	case record.EventDropped:
