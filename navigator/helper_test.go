@@ -355,6 +355,7 @@ var whats = map[behaviour.What]string{
 	behaviour.Nothing: "nothing", behaviour.Terminated: "terminated", behaviour.Skipped: "skipped", behaviour.Stopped: "stopped",
 	behaviour.Iterated: "iterated", behaviour.Failed: "failed", behaviour.InError: "in-error", behaviour.Retried: "retried", behaviour.Passed: "passed",
 	behaviour.Cancelled: "cancelled", behaviour.Cancelling: "cancelling", behaviour.Began: "begun", behaviour.Decided: "decided", behaviour.Notified: "notified",
+	behaviour.Recalled: "recalled", behaviour.Restarted: "restarted", behaviour.Kept: "kept",
 }
 
 // show writes effects as rules speak of them, a line for each.
@@ -430,6 +431,21 @@ func showMessage(p *Process, m message.Message) string {
 		line = fmt.Sprintf("ends %s at %s: %s%s", m.Queue.Process, m.Queue.Node, marker.Reason, text(err))
 		if marker.Relay {
 			line += ", relayed"
+		}
+	case message.KindRecall:
+		r, err := message.DecodeRecall(m.Body)
+		line = fmt.Sprintf("recalls %d to %s at %s%s", m.Number, m.Activity, m.Queue.Node, text(err))
+		switch {
+		case r.Again:
+			line = fmt.Sprintf("asks %s at %s", m.Activity, m.Queue.Node)
+		case r.Answered:
+			line += ", answered"
+		}
+	case message.KindRecalled:
+		r, err := message.DecodeRecalled(m.Body)
+		line = fmt.Sprintf("answers %d to %s at %s: %s%s", m.Number, m.Activity, m.Queue.Node, r.Why, text(err))
+		if r.Taken {
+			line += "taken"
 		}
 	case message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindEvent, message.KindWait, message.KindPast, message.KindOver, message.KindCurrent, message.KindMark, message.KindOffer:
 		line += fmt.Sprintf(" kind %d", m.Kind)
