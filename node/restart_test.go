@@ -32,7 +32,7 @@ activities:
   hold: {node: C, empty: true}
   pay: {node: B, program: echo, input: In, output: In}
   note: {node: A, empty: true}
-control: [source -> hold, hold -> pay, hold -> note, assess -> note, note -> sink]
+control: [rate -> assess, assess -> pay, assess -> note, hold -> pay, hold -> note]
 data: [source -> rate, rate -> assess, assess -> pay, pay -> sink]
 `
 
@@ -308,7 +308,7 @@ func TestN30ARestartIsWithdrawn(t *testing.T) {
 func TestN30WhatIsNotRestarted(t *testing.T) {
 	r := newRecalls(t)
 	for activity, want := range map[string]string{
-		"note": "it has not ended: see how it stands", "nothing": "two@1 has no nothing",
+		"note": "it has not ended: see how it stands", "nothing": "two@1 has no activity nothing",
 	} {
 		if _, err := r.a.Restart(t.Context(), r.id, api.RestartRequest{Activity: activity}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", activity, err, want)

@@ -25,6 +25,7 @@ type command struct {
 	inquiry *inquiry          // of a person's: what was asked of the staff; nil: nothing was
 	ended   time.Time         // when the attempt began that was ended for it; zero: none was
 	awaits  bool              // the transaction under way only asks others for it, and it is answered later
+	open    bool              // others were asked for it, and it is answered once they have
 	verdict *message.Answer   // what the transaction under way answers; nil: that it is done
 	repeat  *message.Message  // it was put once more since; nil: it was not
 }
@@ -147,7 +148,7 @@ func (m *Machine) obeyed(w *word, c *command, e Committed) {
 	case Done:
 		switch {
 		case c.awaits:
-			c.awaits = false
+			c.awaits, c.open = false, true
 		case c.verdict != nil:
 			m.replied(w, *c.verdict)
 		default:

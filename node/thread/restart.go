@@ -116,6 +116,7 @@ func (m *Machine) restarting(w *word, c *command, e *instancetable.Entry) {
 	case r == nil:
 		m.refuseWord(w, true, "%s: it has not ended: see how it stands, and retry, finish or skip it", c.name())
 	case r.Word == c.order.ID: // it is under way, and answered with its end
+		c.open = true
 	default:
 		m.refuseWord(w, true, "%s: %s wants it already: wait for that, or withdraw it with fmqm restart --withdraw", c.name(), r.By)
 	}
@@ -152,7 +153,17 @@ func (m *Machine) endRecall(s *settlement, key message.Entry, r *behaviour.Recal
 		s.tx.Put = append(s.tx.Put, m.replyTo(c, r.Answer))
 	}
 	answer := r.Answer
-	s.word, c.verdict = w, &answer
+	s.word, c.verdict, c.open = w, &answer, false
+}
+
+// said counts the words that are being looked into: those for which others were asked go on when these have answered.
+func (m *Machine) said() (n int) {
+	for _, w := range m.commands {
+		if !w.say.(*command).open {
+			n++
+		}
+	}
+	return n
 }
 
 // withoutRecalls takes recalls out of what comes for an activity that is decided, since its program runs or is to: nothing is
