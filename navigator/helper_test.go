@@ -432,21 +432,8 @@ func showMessage(p *Process, m message.Message) string {
 		if marker.Relay {
 			line += ", relayed"
 		}
-	case message.KindRecall:
-		r, err := message.DecodeRecall(m.Body)
-		line = fmt.Sprintf("recalls %d to %s at %s%s", m.Number, m.Activity, m.Queue.Node, text(err))
-		switch {
-		case r.Again:
-			line = fmt.Sprintf("asks %s at %s", m.Activity, m.Queue.Node)
-		case r.Answered:
-			line += ", answered"
-		}
-	case message.KindRecalled:
-		r, err := message.DecodeRecalled(m.Body)
-		line = fmt.Sprintf("answers %d to %s at %s: %s%s", m.Number, m.Activity, m.Queue.Node, r.Why, text(err))
-		if r.Taken {
-			line += "taken"
-		}
+	case message.KindRecall, message.KindRecalled:
+		return showRecall(m)
 	case message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindEvent, message.KindWait, message.KindPast, message.KindOver, message.KindCurrent, message.KindMark, message.KindOffer:
 		line += fmt.Sprintf(" kind %d", m.Kind)
 	}

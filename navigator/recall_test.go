@@ -28,6 +28,27 @@ func activityOf(p *Process, name processtable.ActivityID) *Activity {
 	return p.activities.Get(processtable.RowID{Name: name})
 }
 
+// showRecall is showMessage of a recall, or its answer.
+func showRecall(m message.Message) string {
+	if m.Kind == message.KindRecalled {
+		r, err := message.DecodeRecalled(m.Body)
+		said := r.Why
+		if r.Taken {
+			said = "taken"
+		}
+		return fmt.Sprintf("answers %d to %s at %s: %s%s", m.Number, m.Activity, m.Queue.Node, said, text(err))
+	}
+	r, err := message.DecodeRecall(m.Body)
+	switch line := fmt.Sprintf("recalls %d to %s at %s%s", m.Number, m.Activity, m.Queue.Node, text(err)); {
+	case r.Again:
+		return fmt.Sprintf("asks %s at %s", m.Activity, m.Queue.Node)
+	case r.Answered:
+		return line + ", answered"
+	default:
+		return line
+	}
+}
+
 // recallOf is a recall of what source has sent to a, which came as the nth.
 func recallOf(a *Activity, source processtable.ActivityID, number uint64, r message.Recall, nth uint64) message.Message {
 	return message.Message{Header: message.Header{
