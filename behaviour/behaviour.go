@@ -212,7 +212,7 @@ type (
 		message.Ending
 		Started time.Time
 		Output  []byte // CBOR container
-		Events  bool   // it has taken or sent an event
+		Events  bool   // it has taken an event
 	}
 	// Withdraw is an operator's: a restart is given up.
 	Withdraw struct{ By, Why string }

@@ -54,7 +54,7 @@ func (a *Activity) takesRestart(s *State, c *behaviour.Restart) error {
 		return fmt.Errorf("it was begun for an activity: name that, %s", s.Entry.Scope.Leave().Path(a.Name))
 	case a.First > 0:
 		return errors.New("it begins with the first of its connectors, and they cannot come again as they came: start a new instance")
-	case c.Events:
+	case c.Events || a.Send != nil:
 		return errors.New("it has taken or sent an event, which cannot be taken back: start a new instance")
 	case len(a.Cancels) > 0:
 		return fmt.Errorf("it has cancelled %s, which cannot be taken back: start a new instance", a.Cancels[0].Activity)

@@ -98,13 +98,10 @@ func restartWanted(c *command, end *record.AuditRecord) behaviour.Restart {
 		}
 	}
 	for _, sent := range end.Sent {
-		switch sent.Kind {
-		case 0:
+		if sent.Kind == 0 {
 			r.Wanted.Sent = append(r.Wanted.Sent, message.Connected{
 				Activity: sent.Target, Node: sent.Node, Number: sent.Nth, Control: sent.Control, Data: sent.Data, Lane: sent.Lane, Clock: end.Clock,
 			})
-		case message.KindEvent:
-			r.Events = true
 		}
 	}
 	return r
