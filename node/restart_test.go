@@ -14,6 +14,7 @@ import (
 	"fmqm/api"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/inspect"
 	"fmqm/queue/record"
 )
 
@@ -164,6 +165,10 @@ func (r *recalls) finishes() string {
 	for _, k := range []*keeper{r.a, r.b} {
 		if n, err := k.Refused(r.Context(), api.RefusedRequest{Limit: 10}); err != nil || len(n.Messages) > 0 {
 			r.Errorf("%s has refused %+v, %v", k.name, n.Messages, err)
+		}
+		k.settled()
+		if report, err := inspect.Verify(k.engine); err != nil || len(report.Problems) > 0 {
+			r.Errorf("the store of %s: %+v, %v", k.name, report.Problems, err)
 		}
 	}
 	s, err := r.a.Status(r.Context(), r.id)
