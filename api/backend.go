@@ -36,6 +36,9 @@ type Backend interface {
 	// Finish and Skip end an activity by hand, and return as Retry does.
 	Finish(ctx context.Context, id InstanceID, r HandRequest) (Word, error)
 	Skip(ctx context.Context, id InstanceID, r HandRequest) (Word, error)
+	// Restart has an activity that has terminated run once more. It returns as Retry does; also where the activity's node is this
+	// one, and others have not answered it after 10 s.
+	Restart(ctx context.Context, id InstanceID, r RestartRequest) (Word, error)
 	// Terminate returns when the marker (N7) is durable here. It is about the instance of a process, as WhyRequest says.
 	Terminate(ctx context.Context, id InstanceID, process string) error
 	// Suspend and Resume return when the mark (N29) is durable where the instance was started.

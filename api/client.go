@@ -174,6 +174,11 @@ func (c *Client) Skip(ctx context.Context, id InstanceID, r HandRequest) (Word, 
 	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/skip"), r)
 }
 
+// Restart has an activity that has terminated run once more, or gives that up, or says that this is on its way.
+func (c *Client) Restart(ctx context.Context, id InstanceID, r RestartRequest) (Word, error) {
+	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/restart"), r)
+}
+
 // Retry lets an activity in error go on, or says that this is on its way.
 func (c *Client) Retry(ctx context.Context, id InstanceID, r RetryRequest) (Word, error) {
 	return ask[Word](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/retry"), r)

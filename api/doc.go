@@ -13,6 +13,7 @@
 //	GET  /v1/instances/{id}/logs         ?activity ?attempt ?limit -> LogsAnswer
 //	POST /v1/instances/{id}/retry        RetryRequest      -> Word
 //	POST /v1/instances/{id}/finish       HandRequest       -> Word
+//	POST /v1/instances/{id}/restart      RestartRequest    -> Word
 //	POST /v1/instances/{id}/skip         HandRequest       -> Word
 //	POST /v1/instances/{id}/terminate    {}                -> {}
 //	POST /v1/instances/{id}/suspend      SuspendRequest    -> Word

@@ -48,6 +48,7 @@ var requests = []Request{
 	{"POST /v1/instances/{id}/retry", RightOperator, OfInstance, true, false, gives(server.retry)},
 	{"POST /v1/instances/{id}/finish", RightOperator, OfInstance, true, false, gives(server.finish)},
 	{"POST /v1/instances/{id}/skip", RightOperator, OfInstance, true, false, gives(server.skip)},
+	{"POST /v1/instances/{id}/restart", RightOperator, OfInstance, true, false, gives(server.restart)},
 	{"POST /v1/instances/{id}/terminate", RightOperator, OfInstance, true, false, gives(server.terminate)},
 	{"POST /v1/instances/{id}/suspend", RightOperator, OfInstance, true, false, gives(server.suspend)},
 	{"POST /v1/instances/{id}/resume", RightOperator, OfInstance, true, false, gives(server.resume)},

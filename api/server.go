@@ -331,6 +331,31 @@ func (s server) skip(w http.ResponseWriter, r *http.Request) (Word, error) {
 	return s.b.Skip(r.Context(), id, req)
 }
 
+func (s server) restart(w http.ResponseWriter, r *http.Request) (Word, error) {
+	id, err := pathInstance(r)
+	if err != nil {
+		return Word{}, err
+	}
+	var req RestartRequest
+	if err := readBody(w, r, MaxStart, &req); err != nil {
+		return Word{}, err
+	}
+	hand := HandRequest{Scope: req.Scope, Activity: req.Activity, Reason: req.Reason, Word: req.Word, Asked: req.Asked}
+	if err := wantWord("restart", "the name of the activity that has ended", &hand); err != nil {
+		return Word{}, err
+	}
+	if err := wantObject("input", req.Input); err != nil {
+		return Word{}, err
+	}
+	if isNull(req.Input) {
+		req.Input = nil
+	}
+	if req.Withdraw && len(req.Input) > 0 {
+		return Word{}, Errorf(CodeUsage, "leave it out", "there is an input, and what is withdrawn does not run")
+	}
+	return s.b.Restart(r.Context(), id, req)
+}
+
 func readHand(w http.ResponseWriter, r *http.Request, what string) (id InstanceID, req HandRequest, err error) {
 	if id, err = pathInstance(r); err != nil {
 		return id, req, err

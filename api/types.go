@@ -311,6 +311,9 @@ const (
 	EventInError     Event = "in-error"
 	EventRetried     Event = "retried"     // an operator's retry
 	EventForced      Event = "forced"      // an operator has finished an activity by hand; its end follows
+	EventRestarted   Event = "restarted"   // an operator has an activity run once more that had terminated
+	EventRecalled    Event = "recalled"    // what an activity had sent is asked back, so that it can be restarted; or was taken out here, or cannot be: the reason says which
+	EventEndKept     Event = "kept"        // a restart was given up: the reason says why; the activity's end stands
 	EventDropped     Event = "dropped"     // a message to the activity, which had been set aside, will not take effect: by an operator's word
 	EventAsked       Event = "asked"       // an operator asked that node for what the activity's node has to do
 	EventAnswered    Event = "answered"    // an operator's word was not carried out; or its answer came to the node that was asked
@@ -478,7 +481,7 @@ type Word struct {
 	Instance  InstanceID `json:"instance"`
 	Scope     string     `json:"scope,omitempty"`
 	Activity  string     `json:"activity,omitempty"` // missing: the instance
-	Word      string     `json:"word"`               // retry, finish, skip, suspend or resume
+	Word      string     `json:"word"`               // retry, finish, skip, restart, withdraw, suspend or resume
 	ID        WordID     `json:"id"`
 	Result    WordResult `json:"result"`
 	Reason    string     `json:"reason,omitempty"` // why it is queued; of a suspend, where it does not hold

@@ -203,6 +203,19 @@ type (
 		Started  time.Time // of the attempt that was ended for it; zero: none ran
 		Reviewed *Result
 	}
+	// Restart is an operator's: an activity that has terminated is to run once more, if nothing was decided on what it had sent
+	// (N30). The state is that of an entry without messages; the rest is how it has ended, as history has it.
+	Restart struct {
+		Wanted                  message.Restart
+		Iteration, Attempt, Run int
+		RC                      int64
+		message.Ending
+		Started time.Time
+		Output  []byte // CBOR container
+		Events  bool   // it has taken an event
+	}
+	// Withdraw is an operator's: a restart is given up.
+	Withdraw struct{ By, Why string }
 	// Refuse: a message to it could not take effect, so it is to be in error (L5).
 	Refuse struct {
 		Message message.Message
@@ -237,6 +250,8 @@ func (h ByHand) With(reviewed *Result) Reviewable {
 
 func (Retry) command()    {}
 func (ByHand) command()   {}
+func (Restart) command()  {}
+func (Withdraw) command() {}
 func (Refuse) command()   {}
 func (Forgive) command()  {}
 func (TooLarge) command() {}

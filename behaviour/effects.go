@@ -27,9 +27,20 @@ type Effects struct {
 	Untimed []Timer
 	// Ends: the entry's messages, all those of its State.Keys, are removed.
 	Ends bool
+	// Recall is what becomes of the word that wants a restart, and of the record of the entry's end, which it has beside its
+	// messages while it is recalled (N30); nil: nothing.
+	Recall *RecallEnd
 	// Lines are what the audit records before Outcome, which is what it records of the entry; zero: nothing.
 	Lines   []Outcome
 	Outcome Outcome
+}
+
+// RecallEnd is how a recall has come out.
+type RecallEnd struct {
+	Word       message.WordID
+	Answer     message.Answer // to the word, with its Result
+	Superseded bool           // the end becomes a line of history; else it stands
+	Edition    uint64         // what it had sent has this number from now on; 0: as before
 }
 
 // Timer puts a message into its entry once its time has come (N13).
@@ -42,7 +53,7 @@ type Timer struct {
 // Waits reports that there is nothing to do until something arrives. All that a behaviour may
 // set counts: what does not would be dropped without a word.
 func (e *Effects) Waits() bool {
-	return e.Invoke == nil && !e.Ends && len(e.Put)+len(e.Timers)+len(e.Takes)+len(e.Untimed)+len(e.Lines) == 0 && e.Outcome.What == Nothing
+	return e.Invoke == nil && !e.Ends && len(e.Put)+len(e.Timers)+len(e.Takes)+len(e.Untimed)+len(e.Lines) == 0 && e.Recall == nil && e.Outcome.What == Nothing
 }
 
 // Subprocess is the program of what is done by an instance of another process (N19): no configuration
@@ -111,6 +122,9 @@ const (
 	Completed        // what its output is, is settled
 	Withdrawn        // people have lost it before it was completed
 	Escalated        // a notice has come to people, or, with By, somebody has taken it off their worklists; Attempt is its number, from 1
+	Recalled         // its restart was asked for, and what it had sent is being taken out; or that was done here, or not, of what another one had sent (N30)
+	Restarted        // it is to run once more
+	Kept             // its restart was given up, and its end stands
 )
 
 // Outcome is the line of history that a transaction writes.

@@ -45,6 +45,7 @@ type View struct {
 	To         []processtable.NodeID     // of what is ready, or Begins: nodes into whose queues it will send (Invoke.To)
 	Item       *message.Item             // of a manual activity that is offered or claimed (N27); nil: it is neither
 	Elements   *Elements                 // of a bundle that has begun (N21); nil: it is none, or has not
+	Restart    string                    // it has ended, and is to run once more: for people, who wants it, and for whose answer it waits; empty: it is not
 	Error      string                    // why it is in error, or why the last attempt failed
 	RC         *int64                    // in error, where there is one; likewise Output
 	Output     []byte                    // CBOR container

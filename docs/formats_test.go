@@ -193,7 +193,7 @@ func TestFormats(t *testing.T) {
 		{"Condition", number, constants(t, table, "keyText", "keyReads")},
 		{"Structure and member", number, constants(t, "processtable/types.go", "keyStructureName", "keyDefault")},
 		{"Header", number, constants(t, "message/codec.go", "fieldProcess", "fieldRank")},
-		{"Kinds of messages", number, constants(t, "message/message.go", "KindConnector", "KindOffer")},
+		{"Kinds of messages", number, constants(t, "message/message.go", "KindConnector", "KindRecalled")},
 		{"Record", number, written(t, "message/body.go", "EncodeRecord")},
 		{"Snapshot", number, written(t, "message/body.go", "EncodeSnapshot")},
 		{"Notice", number, written(t, "message/body.go", "EncodeNotice")},

@@ -75,6 +75,12 @@ type Snapshot struct {
 	// Item is the work item that the iteration of a manual activity is (N27); nil: it was not offered. In error it says
 	// who had done it. Of a notice it is what people are shown, if they are (Item.Offered).
 	Item *Item
+
+	// Edition is the number of the activity's connectors: one more with each restart that was begun (N30).
+	Edition uint64
+	// Restart is that what the activity has come to is being recalled, so that it can run once more; nil: it is not. HasOutput,
+	// Output, RC, Started and Ending are then how it has ended.
+	Restart *Restart
 }
 
 // Did is who did what the staff expression of a notice asks for.
@@ -119,16 +125,18 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of one of an activity that an operator ends, or of a work item; version 5 is that of a snapshot with what table format 7 brought, version 4 is that of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
+// snapshotVersion is that of one of an activity that is, or was, restarted; version 6 is that of one that an operator ends, or of a work item; version 5 is that of a snapshot with what table format 7 brought, version 4 is that of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
-const snapshotVersion = 6
+const snapshotVersion = 7
 
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Hand != nil, s.Item != nil:
+	case s.Edition != 0, s.Restart != nil:
 		return snapshotVersion
+	case s.Hand != nil, s.Item != nil:
+		return 6
 	case s.Gathered != nil || s.At != "" || s.Event != "" || len(s.Counted)+len(s.Came) > 0 || s.Notices || s.Every != 0:
 		return 5
 	case s.Child != Child{}:
@@ -306,6 +314,11 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(34)
 		w.B = appendItem(w.B, s.Item)
 	}
+	w.Uint(35, s.Edition)
+	if s.Restart != nil {
+		w.Key(36)
+		w.B = appendRestart(w.B, s.Restart)
+	}
 	return w.B
 }
 
@@ -373,6 +386,10 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Every = time.Duration(f.Int())
 		case 34:
 			s.Item = readItem(f.Reader)
+		case 35:
+			s.Edition = f.Uint(math.MaxUint64)
+		case 36:
+			s.Restart = readRestart(f.Reader)
 		default:
 			f.Unknown()
 		}
@@ -381,6 +398,8 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 	case err != nil:
 	case version != s.version():
 		err = fmt.Errorf("%w: snapshot: version %d with cause %d, and all else that it has would be written in version %d", ErrFormat, version, s.Cause, s.version())
+	case s.Restart != nil && (s.Edition == 0 || !s.HasOutput):
+		err = fmt.Errorf("%w: snapshot: a restart of what has not ended, or without a number", ErrFormat)
 	case s.Source != "" && s.Cause == CauseUnknown:
 		err = fmt.Errorf("%w: snapshot: a source (%s) of no cause", ErrFormat, s.Source)
 	}

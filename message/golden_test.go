@@ -141,6 +141,20 @@ func messages() map[string]kept {
 	shown := noticed
 	shown.Attempt, shown.Item = 1, &message.Item{Offered: at, Did: message.Doers{"assess": {Person: "carl@A"}}}
 	finished, left := begun, begun
+	recalling, edition := least(), least()
+	recalling.Kind, recalling.Control, recalling.Number, recalling.Origin, recalling.Body = message.KindRecall, 0, 3, "A", message.EncodeRecall(message.Recall{})
+	again24, answered24 := recalling, recalling
+	again24.Body, answered24.Body = message.EncodeRecall(message.Recall{Again: true}), message.EncodeRecall(message.Recall{Answered: true})
+	edition.Number = 3
+	recalled := message.Snapshot{
+		Iteration: 2, Run: 1, HasOutput: true, Output: []byte{0x81, 2}, RC: 3, Started: at, Edition: 3, Restart: &message.Restart{
+			Word: word.ID, By: "alice at B", Why: "wrong tariff", Input: []byte{0x81, 4}, Doer: message.Doer{Person: "ann@B"},
+			Consumed: []message.Connected{{Activity: "rate", Control: message.True, Data: message.DataPresent, Clock: 4}},
+			Sent:     []message.Connected{{Activity: "pay", Node: "B", Number: 2, Control: message.True, Data: message.DataPresent, Lane: message.LaneControl, Clock: 5}, {Activity: "note", Node: "A", Number: 2, Control: message.False}},
+			Refused:  "pay has been decided on assess's result", Told: true, Settled: []processtable.ActivityID{"pay"},
+		},
+	}
+	nextRun := message.Snapshot{Iteration: 1, Run: 2, Edition: 3}
 	finished.Cancelled, finished.Hand = 900, &message.Hand{Output: []byte{0x81, 3}, By: "alice at B", Why: "done on paper"}
 	left.Hand = &message.Hand{Skip: true, By: "alice at B"}
 	person, asked, stands := record, beginning(), starting()
@@ -209,6 +223,14 @@ func messages() map[string]kept {
 		"offer, again":         {offering(message.KindOffer, freed.Change(), message.EncodeOffer(freed)), freed},
 		"begin 3":              {offering(message.KindBegin, 0, message.EncodeBegin(dated)), dated},
 		"word 2, elsewhere":    {message.Message{Header: ordered, Body: message.EncodeWord(vouched)}, vouched},
+		"recall":               {recalling, message.Recall{}},
+		"recall, again":        {again24, message.Recall{Again: true}},
+		"recall, answered":     {answered24, message.Recall{Answered: true}},
+		"recalled":             {recalling.Recalled("A", ""), message.Recalled{Taken: true}},
+		"recalled, decided":    {recalling.Recalled("A", "pay has been decided on assess's result"), message.Recalled{Why: "pay has been decided on assess's result"}},
+		"connector, restarted": {edition, nil},
+		"snapshot 7":           {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(recalled)}, recalled},
+		"snapshot 7, next run": {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(nextRun)}, nextRun},
 		"current":              {message.Message{Header: now, Body: []byte{0xa1, 1, 2}}, nil},
 		"table":                {message.Message{Header: table, Body: []byte{0xa1, 1, 2}}, nil},
 	}
@@ -247,6 +269,10 @@ func bodyOf(m message.Message) (body any, err error) {
 		return message.DecodeMark(m.Body)
 	case message.KindOffer:
 		return message.DecodeOffer(m.Body)
+	case message.KindRecall:
+		return message.DecodeRecall(m.Body)
+	case message.KindRecalled:
+		return message.DecodeRecalled(m.Body)
 	case message.KindWord:
 		return message.DecodeWord(m.Body)
 	case message.KindAnswer:

@@ -103,6 +103,12 @@ const (
 	// offered again. It is for the row that a KindBegin of the home has begun there, and its source is the activity at home.
 	// Number grows with each. Body: Offer.
 	KindOffer Kind = 22
+	// KindRecall is of the home of an activity that is to be restarted (N30), which is its source. For an activity to which a
+	// connector of that leads it voids what came by it under a lower number than its own; or it asks for what that has sent once
+	// more. Body: Recall.
+	KindRecall Kind = 24
+	// KindRecalled answers a recall, under its number; source is the activity that it was for. Body: Recalled.
+	KindRecalled Kind = 25
 )
 
 // OfTable says whether it brings a process table.
@@ -121,6 +127,7 @@ var kindNames = [...]string{
 	KindStart: "start", KindChunk: "chunk",
 	KindEvent: "event", KindWait: "wait", KindPast: "past", KindOver: "over",
 	KindCurrent: "current", KindMark: "mark", KindOffer: "offer",
+	KindRecall: "recall", KindRecalled: "recalled",
 }
 
 // String is the word of the API and of dumps for a kind; empty: this code does not know it.

@@ -81,6 +81,11 @@ func (h *Header) validateKind() error {
 			h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("what tells an offer of its item is of the activity around it, has a number, and no connector")
 		}
+	case KindRecall, KindRecalled:
+		needsSource = true
+		if h.SourceScope != h.Scope || h.Number == 0 || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
+			return invalid("a recall, or its answer, is of the same scope, has a number, and resolves no connector")
+		}
 	case KindChunk:
 		if h.Number == 0 || h.Source != "" || h.SourceScope != h.Scope || h.Control != Unresolved || h.Data != DataNone || h.OnBehalf != "" {
 			return invalid("a chunk is its entry's own, has a number, and no connector")

@@ -40,6 +40,11 @@ const (
 	WishFinish Wish = "finish"
 	// WishSkip ends an activity as one on a dead path (N30).
 	WishSkip Wish = "skip"
+	// WishRestart has an activity that has terminated run once more, if nothing was decided on what it has come to; with Input it
+	// runs with that (N30).
+	WishRestart Wish = "restart"
+	// WishWithdraw gives up a restart for which not all sites have answered.
+	WishWithdraw Wish = "withdraw"
 )
 
 // Execution names one execution of an activity in its scope, as people were shown it.

@@ -35,6 +35,8 @@ func (p *Process) Refuses(peer processtable.NodeID, h *message.Header) string {
 		return p.refusesBegin(peer, h)
 	case message.KindReturn, message.KindCancel:
 		return p.refusesInner(peer, h)
+	case message.KindRecall, message.KindRecalled:
+		return p.refusesRecall(peer, h)
 	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindCurrent, message.KindDue, message.KindStart, message.KindChunk: // none is of a process's work between sites
 	case message.KindEvent, message.KindWait, message.KindPast, message.KindOver: // of no process
 	case message.KindWord, message.KindAnswer: // who asks is proved otherwise (N15)
@@ -113,6 +115,23 @@ func (p *Process) refusesInner(peer processtable.NodeID, h *message.Header) stri
 		return fmt.Sprintf("it says that %s cancels %s, which the table of %s here does not allow", h.Source, h.Activity, t.Process)
 	case h.Kind == message.KindCancel && h.SourceScope != h.Scope && h.Source != h.Scope.Inside():
 		return fmt.Sprintf("it says that %s cancels %s, and that is not inside of it", h.Source, h.Activity)
+	}
+	return ""
+}
+
+// refusesRecall checks that a recall, or its answer, is between two activities that a connector joins, and of the host of
+// one of them (R54). An answer, and what asks for something once more, goes against the connector.
+func (p *Process) refusesRecall(peer processtable.NodeID, h *message.Header) string {
+	t, entry := p.table, h.Entry()
+	a := p.activities.Get(entry.Row())
+	if a == nil {
+		return notHosted(t, h)
+	}
+	if reason := refusesSource(peer, t, h); reason != "" {
+		return reason
+	}
+	if !a.leadsTo(h.Source) && (h.Kind == message.KindRecalled || !a.Follows(h.Source)) {
+		return fmt.Sprintf("no connector of %s joins %s and %s, and it is of a recall between them", t.Process, h.Source, h.Activity)
 	}
 	return ""
 }

@@ -40,6 +40,14 @@ func (a *Activity) Again(s behaviour.Spoken) (message.Message, error) {
 	if m.Kind == message.KindCancel || m.Kind == message.KindReturn || m.Kind == message.KindBegin {
 		return a.saidAgain(m, s)
 	}
+	switch m.Kind {
+	case message.KindRecalled: // taken out, or its reason says why not
+		return recalledAgain(m, &s), nil
+	case message.KindRecall:
+		m.Body = message.EncodeRecall(message.Recall{Again: !a.leadsTo(m.Activity)})
+		return m, nil
+	default:
+	}
 	if m.Kind != message.KindConnector {
 		return m, fmt.Errorf("it is of kind %d, and the activity sends connectors only", m.Kind)
 	}

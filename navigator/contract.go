@@ -29,6 +29,10 @@ func (a *Activity) command(s *State, c behaviour.Command, now time.Time) (behavi
 		return a.work(s, c, now)
 	case behaviour.ByHand:
 		return a.endByHand(s, &c, now)
+	case behaviour.Restart:
+		return a.recallSent(s, &c, now)
+	case behaviour.Withdraw:
+		return a.withdrawRestart(s, c, now)
 	case behaviour.Refuse:
 		return a.Refused(s, c.Message, c.Reason, now), nil
 	case behaviour.Forgive:

@@ -17,6 +17,9 @@ import (
 // for what people are shown: nothing is decided by it.
 func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*State)
+	if e, answers := a.answersRecall(s); answers { // R54
+		return e
+	}
 	e := a.decide(s, now)
 	a.complete(s, &e)
 	a.ranked(s, &e)
@@ -30,10 +33,13 @@ func (a *Activity) complete(s *State, e *behaviour.Effects) {
 	a.tidy(s, e)
 	a.withdraw(s, e)
 	a.withdrawOffers(s, e)
+	a.refuseRecalls(s, e)
 }
 
 func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
 	switch {
+	case s.Restart() != nil: // R55, R56
+		return a.recalls(s, now)
 	case s.Stopped && !s.begins():
 		return a.stop(s, now)
 	case a.isCancelled(s):
@@ -382,7 +388,7 @@ func (a *Activity) terminate(s *State, r *behaviour.Result, j *judged, o behavio
 	o.Clock, o.Output, o.Child = message.Next(s.Clock), encoded, s.reached().Child
 	e := behaviour.Effects{Ends: true, Outcome: o, Put: make([]message.Message, 0, len(a.targets))}
 	for _, t := range a.targets {
-		m := a.onward(s, t)
+		m := a.connects(s, t)
 		if t.control >= 0 {
 			m.Control = j.truths[t.control]
 		}
@@ -428,7 +434,7 @@ func (a *Activity) skip(s *State) behaviour.Effects {
 func (a *Activity) dead(s *State) []message.Message {
 	out := make([]message.Message, 0, len(a.targets)+1)
 	for _, t := range a.targets {
-		m := a.onward(s, t)
+		m := a.connects(s, t)
 		if t.control >= 0 {
 			m.Control = dead(a.process.table)
 		}
@@ -476,24 +482,4 @@ func (a *Activity) Echo(input *container.Struct, now time.Time) behaviour.Result
 		out.Assign(container.Path{e.to}, input.Fields[e.from])
 	}
 	return behaviour.Result{Output: out, Started: now, Ended: now}
-}
-
-// onward is the header of a message to one target.
-func (a *Activity) onward(s *State, t target) message.Message {
-	return message.Message{Header: message.Header{
-		Queue:      message.Queue{Process: a.process.table.Process, Node: t.node.At(s.Origin)},
-		Definition: a.process.Definition(),
-		Instance:   s.Entry.Instance,
-		Origin:     s.Origin,
-		Rank:       s.Rank,
-		Scope:      s.Entry.Scope,
-		Activity:   t.activity,
-		Kind:       message.KindConnector,
-		Lane:       message.LaneControl, // but for what carries data (L2)
-		Clock:      message.Next(s.Clock),
-		Trace:      s.Trace,
-
-		SourceScope: s.Entry.Scope,
-		Source:      a.Name,
-	}}
 }

@@ -202,6 +202,26 @@
 //	     no answer nobody is shown it, and history says why. (N27, N23)
 //	R52  A notice is completed by whoever sees it: it is off the worklists until its next time, and history says by whom. Nothing else is done to one,
 //	     and nothing waits for it. (N27)
+//	R53  The restart of an activity that has terminated is a recall. Its home keeps a snapshot in the activity's entry,
+//	     beside the record of its end, which says who wants it, how it had ended, and an edition; with it goes a
+//	     recall to each activity to which a connector of it leads, control or data. An edition is the number of an
+//	     activity's connector messages, 0 at first: each recall has the next one. (N30; paper §4)
+//	R54  A recall voids, in the entry of a successor, what its source has sent under a lower edition, whether it is there
+//	     or comes later, unless the successor is decided. It is where all that it waits for came before the recall, by
+//	     the numbers of the store: so a program that ran before a crash is never given another input. And it is
+//	     where it begins with the first (R35), is on a dead path, or was restarted itself. One transaction takes out what is
+//	     void, keeps the recall as answered, and answers; else it takes the recall, and answers what stands in the way. Of
+//	     two messages of one source the one of the higher edition counts. (invariants 2, 4)
+//	R55  When all have taken it out, one transaction restarts the activity: what its end was is a line of history, its
+//	     snapshot begins the first iteration of the next run, and it asks for its connectors again. What brings no values
+//	     its own record tells; the rest their hosts send once more, as for a store that was lost. Then it is
+//	     an activity like any other, and what it sends is of the new edition. (N16)
+//	R56  Where one cannot, or the operator withdraws it, or the activity is cancelled, it is given up: who has taken out
+//	     what it had sent, or says later that he has, is sent it once more, under the new edition, which its end tells from
+//	     then on. When all have answered the snapshot goes, and the end stands. A marker ends it at once. (R16)
+//	R57  What cannot be recalled is refused at once: source and sink, what a bundle or a call has begun, what begins
+//	     with the first of its connectors, has taken or sent an event, or has cancelled others; and what led to an activity
+//	     of another node that was passed around (R18), since that one's end is on its way.
 //	R60  The priority of what is invoked or offered is that of the instance's last expedite; else the activity's own, over
 //	     its input; else that which the instance was given, which each of its messages says: at the start, or by the
 //	     activity that has begun it, or what its process says over its input; else the process's. One that cannot

@@ -33,6 +33,8 @@ func (a *Activity) takesHand(s *State) error {
 		return errors.New("the instance is terminated")
 	case s.cancel != nil:
 		return fmt.Errorf("it is being cancelled: %s", s.cancel.reason)
+	case s.Restart() != nil:
+		return errors.New("it has ended, and is to be restarted: fmqm restart --withdraw lets that be")
 	case s.reached().Hand != nil:
 		return fmt.Errorf("%s ends it already", s.reached().Hand.By)
 	case s.passed || s.dead != nil:

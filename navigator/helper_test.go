@@ -355,6 +355,7 @@ var whats = map[behaviour.What]string{
 	behaviour.Nothing: "nothing", behaviour.Terminated: "terminated", behaviour.Skipped: "skipped", behaviour.Stopped: "stopped",
 	behaviour.Iterated: "iterated", behaviour.Failed: "failed", behaviour.InError: "in-error", behaviour.Retried: "retried", behaviour.Passed: "passed",
 	behaviour.Cancelled: "cancelled", behaviour.Cancelling: "cancelling", behaviour.Began: "begun", behaviour.Decided: "decided", behaviour.Notified: "notified",
+	behaviour.Recalled: "recalled", behaviour.Restarted: "restarted", behaviour.Kept: "kept",
 }
 
 // show writes effects as rules speak of them, a line for each.
@@ -431,6 +432,8 @@ func showMessage(p *Process, m message.Message) string {
 		if marker.Relay {
 			line += ", relayed"
 		}
+	case message.KindRecall, message.KindRecalled:
+		return showRecall(m)
 	case message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindEvent, message.KindWait, message.KindPast, message.KindOver, message.KindCurrent, message.KindMark, message.KindOffer:
 		line += fmt.Sprintf(" kind %d", m.Kind)
 	}

@@ -137,7 +137,7 @@ func canonical(s *State) *State {
 	return c
 }
 
-var whole = cmp.AllowUnexported(State{}, arrived{})
+var whole = cmp.AllowUnexported(State{}, arrived{}, recalling{})
 
 // R1: any order, and any repeat, of an entry's messages gives the same state, and what
 // follows from it is the same.

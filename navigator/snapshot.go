@@ -26,7 +26,7 @@ func (a *Activity) again(s *State, r *behaviour.Result, j *judged, now time.Time
 	if err != nil {
 		return a.failEvaluated(s, r, err.Error(), now)
 	}
-	snapshot := message.Snapshot{Iteration: at.Iteration + 1, Run: at.Run, Input: next, Deadline: at.Deadline, Counted: at.Counted, Came: at.Came, Notices: at.Notices}
+	snapshot := message.Snapshot{Iteration: at.Iteration + 1, Run: at.Run, Input: next, Deadline: at.Deadline, Counted: at.Counted, Came: at.Came, Notices: at.Notices, Edition: at.Edition}
 	iterated := behaviour.Outcome{
 		What: behaviour.Iterated, Iteration: at.Iteration, Attempt: at.Attempt + 1, Run: at.Run, RC: r.RC, Started: r.Started, About: r.Event,
 	}

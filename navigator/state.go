@@ -30,6 +30,7 @@ type State struct {
 	list       *listed        // of a bundle: its input, once all connectors are resolved; nil: it was not asked for
 	cancel     *cancelled     // nil: it is not
 	events     []received     // that were given to a receive
+	back       recalling      // what was recalled, of it and of what leads to it
 	offer      *message.Offer // of what offers a manual activity beside its home: what that has said last; nil: nothing since the snapshot
 	bytes      int            // of values, in memory
 	encoded    int            // of values, as they came
@@ -54,6 +55,7 @@ func (s *State) clone() *State {
 	c.values = slices.Clone(s.values)
 	c.elements = s.elements.clone()
 	c.came = slices.Clone(s.came)
+	c.back = s.back.clone()
 	return &c
 }
 
@@ -73,11 +75,11 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes     = 392
+	stateBytes     = 448
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
-	snapshotBytes  = 448
+	snapshotBytes  = 464
 	messageBytes   = 264
 	recordBytes    = 160
 	composedBytes  = 128
@@ -109,6 +111,10 @@ func (s *State) Bytes() int {
 	}
 	if s.Snapshot != nil && s.Snapshot.Hand != nil {
 		n += handBytes + len(s.Snapshot.Hand.Output) + len(s.Snapshot.Hand.Why)
+	}
+	n += s.back.bytes()
+	if s.Snapshot != nil && s.Snapshot.Restart != nil {
+		n += restartBytes(s.Snapshot.Restart)
 	}
 	if s.dead != nil {
 		n += messageBytes + len(s.dead.Body)
@@ -208,6 +214,10 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		return a.foldOffer(s, m)
 	case message.KindCancel:
 		return a.foldCancel(s, m)
+	case message.KindRecall:
+		return a.foldRecall(s, m)
+	case message.KindRecalled:
+		return a.foldRecalled(s, m)
 	case message.KindReturn:
 		return a.foldReturn(s, m)
 	case message.KindStart:
@@ -267,8 +277,8 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	if s.Origin != "" && m.Origin != s.Origin {
 		return refuse("message from %s says that the instance was started at %s, and what came for %s before says at %s", m.Source, m.Origin, a.Name, s.Origin)
 	}
-	if m.Number != 0 || m.SourceScope != m.Scope {
-		return refuse("message from %s has the number %d and is from scope %q: no connector is", m.Source, m.Number, m.SourceScope)
+	if m.SourceScope != m.Scope {
+		return refuse("message from %s is from scope %q: no connector leads out of a composite", m.Source, m.SourceScope)
 	}
 	ci, hasControl := a.inControl[m.Source]
 	di, hasData := a.inData[m.Source]
@@ -297,6 +307,10 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 			return refuse("data from %s to %s: %v", m.Source, a.Name, err)
 		}
 	}
+	if s.back.voids(&m) || s.control != nil && !s.supersedes(a, &m) { // R54
+		s.seen(m)
+		return nil
+	}
 	if s.control != nil && (hasControl && s.control[ci] != message.Unresolved || hasData && s.data[di] != message.DataNone) {
 		if hasControl && s.control[ci] == m.Control { // a repeat: known while the activity lives (R1)
 			s.die(a, m)
@@ -323,6 +337,7 @@ func (a *Activity) foldConnector(s *State, m message.Message) error {
 	if a.First > 0 {
 		s.arrive(&m)
 	}
+	s.back.came(&m)
 	s.Note(m)
 	s.Keys = append(s.Keys, m.Key())
 	s.Consumed = append(s.Consumed, behaviour.Resolved{Key: m.Key(), Control: m.Control, Data: m.Data, Clock: m.Clock})

@@ -28,6 +28,7 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 		}
 		v.Deadline, v.Child, v.At, v.Elements = at.Deadline, at.Child, at.At, a.counts(s)
 	}
+	v.Restart = a.restartText(s)
 	switch {
 	case s.InError(): // the last attempt is one more than those that failed, where the program had ended
 		at := s.Snapshot

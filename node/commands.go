@@ -47,6 +47,12 @@ func (n *Node) Skip(ctx context.Context, id api.InstanceID, r api.HandRequest) (
 	return told(w, n.unlessStopping(err))
 }
 
+// Restart has an activity that has terminated run once more, at the node that hosts it, or gives that up.
+func (n *Node) Restart(ctx context.Context, id api.InstanceID, r api.RestartRequest) (api.Word, error) {
+	w, err := n.commands.Restart(ctx, id, r)
+	return told(w, n.unlessStopping(err))
+}
+
 // Suspend suspends an instance, or an activity of it (N29).
 func (n *Node) Suspend(ctx context.Context, id api.InstanceID, r api.SuspendRequest) (api.Word, error) {
 	w, err := n.commands.Suspend(ctx, id, r)

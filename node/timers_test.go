@@ -110,7 +110,7 @@ func (s *story) observe(r record.AuditRecord) {
 	case record.EventStarted, record.EventEnded, record.EventSkipped, record.EventStopped,
 		record.EventIterated, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
 		record.EventCancelled, record.EventCancelling, record.EventBegun, record.EventReturned,
-		record.EventSent, record.EventReceived, record.EventPutBack, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventErased,
+		record.EventSent, record.EventReceived, record.EventPutBack, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventRestarted, record.EventRecalled, record.EventKept, record.EventErased,
 		record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn, record.EventEscalated:
 	}
 }

@@ -59,7 +59,7 @@ func (w *work) kinds() []string {
 	if len(w.Tx.Retire) > 0 {
 		kinds = append(kinds, "retire")
 	}
-	if len(w.Tx.Rewrite) > 0 {
+	if len(w.Tx.Rewrite) > len(w.Tx.Supersede) { // of what is superseded that says what it is (N30)
 		kinds = append(kinds, "overwrite")
 	} else if w.Tx.Erasing != nil {
 		kinds = append(kinds, kindOfErasing(w.Tx.Erasing))
@@ -272,6 +272,12 @@ func kindsOf(e record.Event) []string {
 		return []string{"retry"}
 	case record.EventForced:
 		return []string{"finish"}
+	case record.EventRestarted:
+		return []string{"restart"}
+	case record.EventRecalled:
+		return []string{"recall"}
+	case record.EventKept:
+		return []string{"keep"}
 	case record.EventPassed:
 		return []string{"pass"}
 	case record.EventDropped:

@@ -23,6 +23,7 @@ type Backend struct {
 	OnWhy         func(context.Context, api.InstanceID, api.WhyRequest) (api.WhyAnswer, error)
 	OnLogs        func(context.Context, api.InstanceID, api.LogsRequest) (api.LogsAnswer, error)
 	OnRetry       func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error)
+	OnRestart     func(context.Context, api.InstanceID, api.RestartRequest) (api.Word, error)
 	OnFinish      func(context.Context, api.InstanceID, api.HandRequest) (api.Word, error)
 	OnSkip        func(context.Context, api.InstanceID, api.HandRequest) (api.Word, error)
 	OnTerminate   func(context.Context, api.InstanceID, string) error
@@ -117,6 +118,14 @@ func (b *Backend) Finish(ctx context.Context, id api.InstanceID, r api.HandReque
 		return api.Word{}, unexpected("Finish")
 	}
 	return b.OnFinish(ctx, id, r)
+}
+
+// Restart answers with OnRestart.
+func (b *Backend) Restart(ctx context.Context, id api.InstanceID, r api.RestartRequest) (api.Word, error) {
+	if b.OnRestart == nil {
+		return api.Word{}, unexpected("Restart")
+	}
+	return b.OnRestart(ctx, id, r)
 }
 
 func (b *Backend) Skip(ctx context.Context, id api.InstanceID, r api.HandRequest) (api.Word, error) {

@@ -22,7 +22,7 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return fmt.Sprintf("it came in lane %d and belongs in lane %d", lane, h.Lane)
 	case h.Clock > message.MaxClock:
 		return fmt.Sprintf("its logical clock is %d: no instance comes beyond %d", h.Clock, uint64(message.MaxClock))
-	case h.Number != 0 && h.Kind != message.KindDue && h.Kind != message.KindWord && h.Kind != message.KindAnswer && h.Kind != message.KindMark && h.Kind != message.KindOffer &&
+	case h.Number != 0 && h.Kind != message.KindConnector && h.Kind != message.KindRecall && h.Kind != message.KindRecalled && h.Kind != message.KindDue && h.Kind != message.KindWord && h.Kind != message.KindAnswer && h.Kind != message.KindMark && h.Kind != message.KindOffer &&
 		(h.Kind != message.KindReturn || h.Source != h.Activity): // of a call, whose work says its node (N20)
 		return fmt.Sprintf("it has the number %d, and a message of this kind is the only one from its source", h.Number)
 	}
@@ -44,6 +44,11 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 		return impossibleWord(h)
 	case message.KindReturn, message.KindCancel:
 		return impossibleInner(h)
+	case message.KindRecall, message.KindRecalled:
+		if h.Origin == "" {
+			return noOrigin
+		}
+		return ""
 	case message.KindEvent:
 		if !h.OfEvents() {
 			return "an event goes into the event queue of a node: only that gives it to a receive"

@@ -120,7 +120,7 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 	case message.KindConnector:
 		return a.values(m)
 	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk, message.KindOffer,
-		message.KindWait, message.KindPast, message.KindOver, message.KindCurrent:
+		message.KindRecall, message.KindRecalled, message.KindWait, message.KindPast, message.KindOver, message.KindCurrent:
 	case message.KindEvent:
 		e, err := message.DecodeEvent(m.Body)
 		if err != nil {

@@ -164,9 +164,9 @@ func (c *Commands) putBy(o *wish) *record.Tx {
 
 // awaitAnswer waits for the answer to a word that was put.
 func (c *Commands) awaitAnswer(ctx context.Context, o *wish, answer *task.Answer[message.Answer]) (api.Word, error) {
-	if o.word.Reply {
+	if o.word.Reply || o.word.Wish == message.WishRestart { // for which other nodes are asked (N30)
 		patience := answerTimeout
-		if c.reads(o.home) == nil || c.lacks(o) != "" {
+		if o.home != c.Self && (c.reads(o.home) == nil || c.lacks(o) != "") {
 			patience = unheardTimeout
 		}
 		waiting, cancel := c.Scheduler.WithTimeout(ctx, patience)
@@ -210,6 +210,10 @@ func told(o *wish, a message.Answer) (api.Word, error) {
 // queued says that a word is on its way.
 func (c *Commands) queued(o *wish) api.Word {
 	w := o.shown(api.WordQueued)
+	if o.home == c.Self {
+		w.Reason = "not all sites to which it had sent something have answered yet; fmqm status says of which, and --withdraw gives it up"
+		return w
+	}
 	status, _ := c.Site.LinkTo(o.home)
 	w.LastHeard = status.LastHeard
 	w.Reason = fmt.Sprintf("%s is not heard since %s was started", o.home, c.Self)

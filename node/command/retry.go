@@ -31,6 +31,15 @@ func (c *Commands) Skip(ctx context.Context, id message.InstanceID, r api.HandRe
 	return c.order(ctx, id, message.WishSkip, &api.RetryRequest{Scope: r.Scope, Activity: r.Activity, Reason: r.Reason, Word: r.Word, Asked: r.Asked})
 }
 
+// Restart has an activity that has terminated run once more, at the node that hosts it, or gives that up (N30).
+func (c *Commands) Restart(ctx context.Context, id message.InstanceID, r api.RestartRequest) (api.Word, error) {
+	what := message.WishRestart
+	if r.Withdraw {
+		what = message.WishWithdraw
+	}
+	return c.order(ctx, id, what, &api.RetryRequest{Scope: r.Scope, Activity: r.Activity, Input: r.Input, Reason: r.Reason, Word: r.Word, Asked: r.Asked})
+}
+
 // order has an operator's wish of an activity carried out.
 func (c *Commands) order(ctx context.Context, id message.InstanceID, what message.Wish, r *api.RetryRequest) (api.Word, error) {
 	g, err := c.Site.Gather(ctx, id, "")
@@ -113,7 +122,11 @@ func execution(g *report.Gathered, what message.Wish, r *api.RetryRequest) (scop
 	}
 	var found []string
 	fit, are := g.Errors(), "in error"
-	if what != message.WishRetry {
+	switch what {
+	case message.WishRetry:
+	case message.WishRestart, message.WishWithdraw:
+		fit, are = g.Terminated(), "terminated"
+	default:
 		fit, are = g.UnderWay(), "under way"
 	}
 	for _, a := range fit {

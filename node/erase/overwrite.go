@@ -191,7 +191,8 @@ func written(e record.Event) bool {
 	case record.EventEnded, record.EventTerminated, record.EventSkipped, record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried,
 		record.EventDropped, record.EventAsked, record.EventAnswered, record.EventBegun, record.EventReturned, record.EventNotified,
 		record.EventSent, record.EventReceived, record.EventPutBack, record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred,
-		record.EventSaved, record.EventCompleted, record.EventWithdrawn, record.EventEscalated, record.EventForced, record.EventSuspended, record.EventResumed, record.EventExpedited:
+		record.EventSaved, record.EventCompleted, record.EventWithdrawn, record.EventEscalated, record.EventForced, record.EventSuspended, record.EventResumed, record.EventExpedited,
+		record.EventRestarted, record.EventRecalled, record.EventKept:
 	}
 	return true
 }

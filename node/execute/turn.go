@@ -178,6 +178,11 @@ func (t *Thread) commit(e thread.Commit) {
 		t.of.Site.Fatal(err)
 		return
 	}
+	if err := t.supersede(tx); err != nil {
+		t.failed = true
+		t.of.Site.Fatal(err)
+		return
+	}
 	tx.Done = func(err error) {
 		if err != nil {
 			t.Tell(thread.Committed{Token: e.Token, End: endOf(err), Text: err.Error()})
@@ -193,6 +198,21 @@ func (t *Thread) commit(e thread.Commit) {
 	}
 	failpoint.Hit("thread.decided")
 	t.of.Queue.Submit(tx)
+}
+
+// supersede adds to a transaction what becomes of ends that do not stand as they are (N30).
+func (t *Thread) supersede(tx *record.Tx) error {
+	for _, s := range tx.Supersede {
+		ops, rewrite, err := t.of.Queue.Superseding(s)
+		if err != nil {
+			return err
+		}
+		tx.Forget = append(tx.Forget, ops...)
+		if rewrite != nil {
+			tx.Rewrite = append(tx.Rewrite, *rewrite)
+		}
+	}
+	return nil
 }
 
 // instanceOf is whose transaction it is: that of the entry which it was decided on, or of the marks that it puts.

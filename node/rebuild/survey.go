@@ -124,9 +124,13 @@ func (s *survey) spoken(history []record.AuditRecord, upto [record.Lanes]record.
 			passed[message.Entry{Instance: h.Instance, Scope: h.Scope, Activity: h.Activity}] = true
 		}
 	}
+	restarted := restarts(history)
 	var all []behaviour.Spoken
 	for i := range history {
 		h := &history[i]
+		if h.Event == record.EventTerminated && h.Run < restarted[entryOf(h)] { // what it had sent was taken out (N30)
+			continue
+		}
 		for _, sent := range h.Sent {
 			if sent.Node != s.peer || int(sent.Lane) >= len(upto) ||
 				sent.Number > upto[sent.Lane].Number || sent.Number <= s.mark.Floor[sent.Lane] {
@@ -136,7 +140,7 @@ func (s *survey) spoken(history []record.AuditRecord, upto [record.Lanes]record.
 			all = append(all, behaviour.Spoken{
 				Instance: h.Instance, Origin: h.Origin, Scope: h.Scope, Source: h.Activity, Clock: h.Clock,
 				RC: h.RC, Ending: h.Ending, Reason: h.Reason, Output: h.Output, Kind: sent.Kind, Number: sent.Nth, Within: sent.Scope, Target: sent.Target, Node: sent.Node,
-				Control: sent.Control, Data: sent.Data, Lane: sent.Lane, Event: h.About, By: doer(h),
+				Control: sent.Control, Data: sent.Data, Lane: sent.Lane, Event: h.About, By: h.Doer(),
 				Onward: sent.Control.IsFalse() && passed[target],
 			})
 		}
@@ -256,14 +260,17 @@ func (s *survey) queues(ctx context.Context, processes []behaviour.Process, from
 	return nil
 }
 
-// doer is who did what a record is the end of; zero: nobody who is a person.
-func doer(r *record.AuditRecord) message.Doer {
-	d := message.Doer{Person: r.By}
-	if r.People != nil {
-		d.For = r.People.For
+// restarts gives the last run that an operator has restarted of each activity.
+func restarts(history []record.AuditRecord) map[message.Entry]int {
+	all := map[message.Entry]int{}
+	for i := range history {
+		if h := &history[i]; h.Event == record.EventRestarted {
+			all[entryOf(h)] = max(all[entryOf(h)], h.Run)
+		}
 	}
-	if !message.ValidPerson(d.Person) {
-		return message.Doer{}
-	}
-	return d
+	return all
+}
+
+func entryOf(h *record.AuditRecord) message.Entry {
+	return message.Entry{Instance: h.Instance, Scope: h.Scope, Activity: h.Activity}
 }

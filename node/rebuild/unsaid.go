@@ -18,19 +18,16 @@ import (
 // unsaid gives what activities that have ended here say to the peer of that, and have told nobody.
 func (s *survey) unsaid(def behaviour.Process, history []record.AuditRecord) (all []behaviour.Spoken) {
 	told := map[message.Entry]bool{}
-	entry := func(h *record.AuditRecord) message.Entry {
-		return message.Entry{Instance: h.Instance, Scope: h.Scope, Activity: h.Activity}
-	}
 	for i := range history {
 		for _, sent := range history[i].Sent {
 			if sent.Kind == 0 { // a connector: all that lead out of an activity are resolved in one transaction
-				told[entry(&history[i])] = true
+				told[entryOf(&history[i])] = true
 			}
 		}
 	}
 	for i := range history {
 		h := &history[i]
-		if (h.Event == record.EventSkipped || h.Event == record.EventCancelled) && !told[entry(h)] {
+		if (h.Event == record.EventSkipped || h.Event == record.EventCancelled) && !told[entryOf(h)] {
 			all = append(all, def.Unsaid(behaviour.Spoken{
 				Instance: h.Instance, Origin: h.Origin, Scope: h.Scope, Source: h.Activity, Clock: h.Clock, Reason: h.Reason, Node: s.peer,
 			})...)

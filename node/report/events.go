@@ -69,10 +69,11 @@ func rank(e api.Event) int {
 		return 0
 	case api.EventAsked, api.EventBegun:
 		return 1
-	case api.EventRetried, api.EventForced, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventClaimed, api.EventSuspended, api.EventResumed, api.EventExpedited:
+	case api.EventRetried, api.EventForced, api.EventDropped, api.EventAnswered, api.EventDecided, api.EventClaimed, api.EventSuspended, api.EventResumed, api.EventExpedited,
+		api.EventRestarted, api.EventEndKept:
 		return 2
 	case api.EventIterated, api.EventFailed, api.EventInError, api.EventPassed, api.EventReturned, api.EventCancelling,
-		api.EventSent, api.EventReceived, api.EventPutBack, api.EventRaced, api.EventNotified,
+		api.EventSent, api.EventReceived, api.EventPutBack, api.EventRaced, api.EventNotified, api.EventRecalled,
 		api.EventOffered, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn, api.EventEscalated:
 		return 3
 	case api.EventTerminated, api.EventSkipped, api.EventStopped, api.EventCancelled:
@@ -153,6 +154,9 @@ var Events = map[record.Event]api.Event{
 	record.EventResumed:    api.EventResumed,
 	record.EventErased:     api.EventErased,
 	record.EventExpedited:  api.EventExpedited,
+	record.EventRestarted:  api.EventRestarted,
+	record.EventRecalled:   api.EventRecalled,
+	record.EventKept:       api.EventEndKept,
 
 	record.EventOffered:     api.EventOffered,
 	record.EventClaimed:     api.EventClaimed,
@@ -207,7 +211,8 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 			e.Reason = "key " + r.Reason
 		}
 	case record.EventEnded, record.EventSkipped, record.EventStopped, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered,
-		record.EventCancelled, record.EventCancelling, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed:
+		record.EventCancelled, record.EventCancelling, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed,
+		record.EventRestarted, record.EventRecalled, record.EventKept:
 	case record.EventExpedited:
 		e.About = "priority " + strconv.Itoa(r.Rank.Priority(0))
 	case record.EventBegun, record.EventReturned:

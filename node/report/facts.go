@@ -269,6 +269,9 @@ func (f *Facts) activities(r *Report, q *Question, ended ends, lives []live) {
 			case a.Added() && (scope == "" || l.State != api.ActivityInError):
 			case over:
 				r.Activities = append(r.Activities, f.endedActivity(a, rec))
+				if under && l.Restart != "" { // N30
+					r.Activities[len(r.Activities)-1].Reason = l.Restart
+				}
 			case under:
 				l.awaitStart(f.Self, ended)
 				f.underWay(r, a, &l)

@@ -125,6 +125,16 @@ func (g *Gathered) UnderWay() (all []api.Activity) {
 	return all
 }
 
+// Terminated gives the executions that have run to their end, or were, and are not over, as far as that is known.
+func (g *Gathered) Terminated() (all []api.Activity) {
+	for _, a := range g.read().lines {
+		if a.State == api.ActivityTerminated {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // newest is the scope of what is inside of a block in the newest iteration that it has begun; without an
 // iteration if that is none.
 func newest(block api.Activity) message.Scope {

@@ -220,6 +220,9 @@ func (m *Machine) enter(d record.Delivery, marker *message.Message, marks []mess
 	if end != nil && m.cannotBegin(d, *end) {
 		return
 	}
+	if end != nil && end.Process == m.id() && recalling(d.Messages) { // N30: it has a life beside its end
+		end = nil
+	}
 	switch {
 	case m.another(end) != "" && marker != nil && marker.Origin == startedAt(d.Messages): // N7: what arrives is absorbed
 		m.drop(key, d.Messages, nil)

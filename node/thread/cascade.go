@@ -170,7 +170,7 @@ func (m *Machine) tentative(s *settlement, key message.Entry) *tentative {
 
 func (m *Machine) candidate(s *settlement, key message.Entry) *tentative {
 	if e := m.table.Get(key); e != nil {
-		if e.Phase != instancetable.Waiting || e.Result != nil || e.Known.Stopped || suspended(e) {
+		if e.Phase != instancetable.Waiting || restartOf(e.State) != nil || e.Result != nil || e.Known.Stopped || suspended(e) {
 			return nil
 		}
 		return &tentative{entry: e, state: e.State.Clone()}

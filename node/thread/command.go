@@ -24,6 +24,9 @@ type command struct {
 	settled *settledAnswer    // it is answered so, whatever becomes of its entry; nil: that is open
 	inquiry *inquiry          // of a person's: what was asked of the staff; nil: nothing was
 	ended   time.Time         // when the attempt began that was ended for it; zero: none was
+	awaits  bool              // the transaction under way only asks others for it, and it is answered later
+	open    bool              // others were asked for it, and it is answered once they have
+	verdict *message.Answer   // what the transaction under way answers; nil: that it is done
 	repeat  *message.Message  // it was put once more since; nil: it was not
 }
 
@@ -143,7 +146,14 @@ func (m *Machine) replyTo(c *command, a message.Answer) message.Message {
 func (m *Machine) obeyed(w *word, c *command, e Committed) {
 	switch e.End {
 	case Done:
-		m.replied(w, message.Answer{Result: message.WordDone})
+		switch {
+		case c.awaits:
+			c.awaits, c.open = false, true
+		case c.verdict != nil:
+			m.replied(w, *c.verdict)
+		default:
+			m.replied(w, message.Answer{Result: message.WordDone})
+		}
 	case TooLarge: // its entry is in error because of that, and it is answered so
 		key := c.message.Entry()
 		refused := message.Answer{Result: message.WordRefused, Text: fmt.Sprintf("%s %s: %s", c.order.Wish, key.Path(), e.Text)}

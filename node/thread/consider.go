@@ -14,6 +14,11 @@ import (
 // set aside, and the entry goes in error (L5).
 func (m *Machine) fold(e *instancetable.Entry, messages []message.Message) {
 	m.acts++
+	if rest := m.withoutRecalls(e, messages); len(rest) < len(messages) {
+		if messages = rest; len(rest) == 0 {
+			return
+		}
+	}
 	m.places.changed(e)
 	var refused []behaviour.Refuse
 	for i := range messages {

@@ -54,6 +54,7 @@ func (m *Machine) beginsFirst(key message.Entry) bool {
 func (m *Machine) lost(key message.Entry, ended *record.AuditRecord, messages []message.Message, asides []record.Refused) {
 	keys := make([]message.Key, len(messages))
 	back, lines := m.putBack(key, messages)
+	back = append(back, m.answers(messages, ended)...)
 	tx := &record.Tx{Refuse: asides, Put: back, Audit: slices.Clone(lines)}
 	for i := range messages {
 		msg := &messages[i]

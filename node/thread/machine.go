@@ -182,7 +182,7 @@ type Gauges struct {
 func (m *Machine) Gauges() Gauges {
 	g := Gauges{
 		Entries: m.table.Len(), Ready: m.places.waiting(), Running: len(m.running), Waiting: m.table.Unused(), InError: -1, Absorbed: m.absorbed,
-		Idle: len(m.commits)+len(m.reads)+len(m.rolls)+len(m.running)+len(m.commands)+len(m.heeding) == 0 && !m.browse.on && !m.unsettled(),
+		Idle: len(m.commits)+len(m.reads)+len(m.rolls)+len(m.running)+m.said()+len(m.heeding) == 0 && !m.browse.on && !m.unsettled(),
 	}
 	if m.census.complete {
 		g.InError = m.census.inError

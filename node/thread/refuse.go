@@ -135,6 +135,7 @@ func (m *Machine) drop(key message.Entry, messages []message.Message, asides []r
 		keys[i] = messages[i].Key()
 	}
 	back, lines := m.putBack(key, messages)
+	back = append(back, m.answers(messages, nil)...)
 	m.dropAll(dropped{key: key, keys: keys, asides: asides, back: back, lines: lines})
 }
 

@@ -55,6 +55,7 @@ func newSettlement(e *instancetable.Entry) *settlement {
 func (m *Machine) settle(e *instancetable.Entry, effects *behaviour.Effects) {
 	s := newSettlement(e)
 	m.addEntry(s, e, e.Known, e.Known.Keys, effects)
+	m.endRecall(s, e.Key, effects.Recall)
 	m.finish(s)
 }
 
@@ -317,6 +318,9 @@ var eventOf = map[behaviour.What]record.Event{
 	behaviour.Decided:    record.EventDecided,
 	behaviour.Notified:   record.EventNotified,
 	behaviour.Forced:     record.EventForced,
+	behaviour.Recalled:   record.EventRecalled,
+	behaviour.Restarted:  record.EventRestarted,
+	behaviour.Kept:       record.EventKept,
 
 	behaviour.Offered:     record.EventOffered,
 	behaviour.Claimed:     record.EventClaimed,

@@ -468,7 +468,7 @@ func ends(e record.Event) bool {
 		return true
 	case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventPassed, record.EventDropped, record.EventAsked, record.EventAnswered, record.EventCancelling,
 		record.EventBegun, record.EventReturned, record.EventSent, record.EventReceived, record.EventPutBack,
-		record.EventDecided, record.EventRaced, record.EventNotified, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventErased,
+		record.EventDecided, record.EventRaced, record.EventNotified, record.EventThinned, record.EventForced, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventRestarted, record.EventRecalled, record.EventKept, record.EventErased,
 		record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn, record.EventEscalated:
 	}
 	return false

@@ -111,6 +111,7 @@ var eventNames = map[record.Event]string{
 	record.EventCancelled: "cancelled", record.EventCancelling: "cancelling",
 	record.EventOffered: "offered", record.EventClaimed: "claimed", record.EventReleased: "released", record.EventTransferred: "transferred",
 	record.EventSaved: "saved", record.EventCompleted: "completed", record.EventWithdrawn: "withdrawn", record.EventEscalated: "escalated",
+	record.EventRestarted: "restarted", record.EventRecalled: "recalled", record.EventKept: "kept",
 	record.EventReceived: "received", record.EventPutBack: "put back",
 }
 

@@ -30,6 +30,10 @@ func (m *Machine) wishes(of message.Wish) wishing {
 		return m.work
 	case message.WishFinish, message.WishSkip:
 		return m.byHand
+	case message.WishRestart:
+		return m.restarting
+	case message.WishWithdraw:
+		return m.withdraw
 	}
 	return nil
 }
@@ -48,6 +52,10 @@ func (m *Machine) obey(w *word, c *command, seen *sight) {
 		m.read(key, w)
 	case wishing == nil:
 		m.refuseWord(w, e != nil || seen.end != nil && seen.end.Removed == nil, "%s does not know what %q is: upgrade it", m.self, c.order.Wish)
+	case e == nil && c.order.Wish == message.WishRestart && seen.end != nil && m.another(seen.end) == "" && !seen.stopped:
+		m.recall(w, c, seen.end)
+	case e == nil && c.order.Wish == message.WishWithdraw && seen.end != nil && m.another(seen.end) == "":
+		m.refuseWord(w, seen.end.Removed == nil, "%s: it is not being restarted: see how it stands", c.name())
 	case e == nil:
 		m.notThere(w, c, seen)
 	case e.Phase == instancetable.Settling: // what it comes to shows in a moment

@@ -69,7 +69,13 @@ func (m *Machine) carriedOut(s *settlement, e Committed) {
 		return
 	case NotAside:
 		m.takenBack(s)
-	case Done, TooLarge, Stopped, Failed:
+	case TooLarge:
+		if c, stored := s.word.say.(*command); stored && c.awaits { // the activity has ended, and its end stands
+			m.takenBack(s)
+		} else {
+			m.conclude(s, e)
+		}
+	case Done, Stopped, Failed:
 		m.conclude(s, e)
 	}
 	if c, stored := s.word.say.(*command); stored {

@@ -137,7 +137,7 @@ func overOf(i message.InstanceID, scope message.Scope, block processtable.Activi
 func (t *Thin) takes(a *record.AuditRecord) bool {
 	if a.Scope == t.Loop.Scope && a.Activity == t.Loop.Activity {
 		switch a.Event {
-		case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventForced, record.EventBegun, record.EventReturned, record.EventCancelling:
+		case record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried, record.EventForced, record.EventRecalled, record.EventRestarted, record.EventKept, record.EventBegun, record.EventReturned, record.EventCancelling:
 			return 0 < a.Iteration && a.Iteration < t.Below
 		default: // its end, and what it was decided with
 			return false

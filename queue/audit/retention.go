@@ -192,6 +192,7 @@ func (s *Size) add(key, value []byte) error {
 		s.Last = a.Time
 	}
 	switch which, ends := record.EndOf(&a); {
+	case key[0] == record.ClassHistory: // an end that was superseded is none (N30)
 	case which == record.InstanceEnded:
 		s.Over = true
 	case ends && a.Scope == "":

@@ -158,12 +158,14 @@ func audit(in read.Records, key, value []byte) error {
 		return err
 	}
 	entry, under := message.Entry{Instance: a.Instance, Scope: a.Scope, Activity: a.Activity}, key
+	event := len(key) == 1+16+8+8+4 && key[0] == record.ClassHistory && bytes.Equal(key[1:17], a.Instance[:])
 	switch which, ends := record.EndOf(&a); {
+	case event && a.Event == record.EventTerminated: // its activity was restarted (N30)
 	case which != 0:
 		under = record.AppendInstanceKey(nil, a.Instance, which)
 	case ends:
 		under = record.AppendEndKey(nil, &entry)
-	case len(key) != 1+16+8+8+4 || key[0] != record.ClassHistory || !bytes.Equal(key[1:17], a.Instance[:]):
+	case !event:
 		under = nil
 	}
 	if !bytes.Equal(under, key) {

@@ -55,6 +55,9 @@ const (
 	EventSuspended Event = 44 // an operator has suspended an activity with all inside of it, or, of source, the instance (N29)
 	EventResumed   Event = 45 // a suspend of such was lifted, by an operator or since its time has come
 	EventExpedited Event = 46 // an operator has given the instance another priority: Rank (N31)
+	EventRestarted Event = 47 // an operator has an activity run once more that had terminated (N30): what that end was lies among the other events
+	EventRecalled  Event = 48 // what an activity had sent is asked back, so that it can be restarted; or was taken out here, or not: Reason says of which activity
+	EventKept      Event = 49 // a restart was given up: Reason says why; the end of the activity stands
 
 	EventErased Event = 50 // data of the instance were overwritten in this node's records: Erased says which; activity is source
 )
@@ -68,7 +71,7 @@ var ranges = [...][2]Event{
 	{EventDecided, EventThinned},
 	{EventSent, EventPutBack},
 	{EventOffered, EventEscalated},
-	{EventForced, EventExpedited},
+	{EventForced, EventKept},
 	{EventErased, EventErased},
 }
 
@@ -160,6 +163,18 @@ func (a *AuditRecord) Hearsay() bool {
 	default:
 		return false
 	}
+}
+
+// Doer is who did the activity that the record is about, or has started its instance; zero: no person.
+func (a *AuditRecord) Doer() message.Doer {
+	d := message.Doer{Person: a.By}
+	if a.People != nil {
+		d.For = a.People.For
+	}
+	if !message.ValidPerson(d.Person) {
+		return message.Doer{}
+	}
+	return d
 }
 
 // Marked is the line about a suspend or a resume (N29), or an expedite (N31), but for when, and of which instance: one of all of it

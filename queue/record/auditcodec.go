@@ -383,7 +383,7 @@ func EndOf(a *AuditRecord) (which byte, ends bool) {
 	case EventTerminated, EventSkipped, EventCancelled, EventThinned:
 		return 0, true
 	case EventIterated, EventFailed, EventInError, EventRetried, EventPassed, EventDropped, EventAsked, EventAnswered, EventCancelling, EventBegun, EventReturned,
-		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventForced, EventSuspended, EventResumed, EventExpedited, EventErased,
+		EventSent, EventReceived, EventPutBack, EventDecided, EventRaced, EventNotified, EventForced, EventSuspended, EventResumed, EventExpedited, EventErased, EventRestarted, EventRecalled, EventKept,
 		EventOffered, EventClaimed, EventReleased, EventTransferred, EventSaved, EventCompleted, EventWithdrawn, EventEscalated:
 		return 0, false
 	}

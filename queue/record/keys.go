@@ -118,7 +118,7 @@ func classOf(k message.Kind) byte {
 	case message.KindMarker, message.KindMark:
 		return ClassMarker
 	case message.KindConnector, message.KindSnapshot, message.KindNotice, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer,
-		message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk, message.KindOffer,
+		message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk, message.KindOffer, message.KindRecall, message.KindRecalled,
 		message.KindEvent, message.KindWait, message.KindPast, message.KindOver, message.KindCurrent:
 		return ClassMessage
 	}

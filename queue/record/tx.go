@@ -34,11 +34,20 @@ type Tx struct {
 	Schedule *Schedule   // how far the schedules of a process have come with this transaction
 	Forget   []change.Op // audit records that go, and what stays in their place
 	Rewrite  []Rewrite   // audit records that take the place of others
-	Erasing  *Erasing    // how far the erasing of an instance has come with this transaction
+	// Supersede are ends of activities that do not stand as they are: who submits it has Forget and Rewrite say so
+	// (Queue.Superseding), and else does nothing.
+	Supersede []Supersede
+	Erasing   *Erasing // how far the erasing of an instance has come with this transaction
 	// Done is called once, from the committer's goroutine, and must not block. The
 	// error is nil if the transaction is on disk. With queue.ErrStopped it may have happened,
 	// whole: the store says so when it is opened. With any other error nothing of it has.
 	Done func(error)
+}
+
+// Supersede is what becomes of the record of an activity's end where that is, or was to be, restarted (N30).
+type Supersede struct {
+	Entry   message.Entry
+	Edition uint64 // 0: it becomes a line of history; else this is the number of the connectors that it says were sent
 }
 
 // Consume names an entry of one of this node's process queues, the messages of it

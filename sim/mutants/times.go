@@ -19,7 +19,7 @@ var ofTimes = []mutant{
 		{"navigator/notice.go", "	case message.KindCancel:\n		s.over, s.Cancelled = true, true\n", "	case message.KindCancel:\n"},
 	}},
 	{"notice-anew", "each iteration begins the notices of its activity anew", "3 races ends", timed, []change{
-		{"navigator/snapshot.go", "Came: at.Came, Notices: at.Notices}", "Came: at.Came}"},
+		{"navigator/snapshot.go", "Came: at.Came, Notices: at.Notices, Edition: at.Edition}", "Came: at.Came, Edition: at.Edition}"},
 	}},
 	{"limit-early", "the deadline of a process ends its instances before it has come", "races ends 7", timed, []change{
 		{"navigator/limit.go", "	case !s.expired():\n		return behaviour.Effects{}\n", ""},

@@ -149,7 +149,7 @@ func eventOf(e record.Event) string {
 	texts := map[record.Event]string{
 		record.EventStarted: "starts", record.EventEnded: "ends", record.EventTerminated: "has run", record.EventSkipped: "is skipped",
 		record.EventStopped: "is stopped", record.EventCancelled: "is cancelled", record.EventCancelling: "cancels what is inside", record.EventIterated: "runs once more", record.EventFailed: "has failed, and is tried again",
-		record.EventInError: "is in error", record.EventRetried: "is retried", record.EventForced: "is finished by an operator", record.EventPassed: "is passed",
+		record.EventInError: "is in error", record.EventRetried: "is retried", record.EventForced: "is finished by an operator", record.EventRestarted: "is restarted", record.EventRecalled: "is recalled", record.EventKept: "is not restarted", record.EventPassed: "is passed",
 		record.EventDropped: "does without a message that was refused", record.EventAsked: "is asked for at its site by an operator", record.EventAnswered: "is what an operator is answered about",
 		record.EventBegun: "begins an instance", record.EventReturned: "is returned to",
 		record.EventSent: "sends an event", record.EventReceived: "receives an event", record.EventPutBack: "puts an event back",

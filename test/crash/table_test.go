@@ -328,6 +328,21 @@ var transactions = []transaction{
 		kept: "The activity has ended as skipped, what leads out of it is FALSE, and the answer is in the transmission queue.",
 	},
 	{
+		kind: "recall", what: "An activity is to be restarted: its home asks those after it for what it had come to, with a snapshot and a line of history; and they give it back, or say why not (N30).", victims: "AB", scenario: again,
+		lost: "At home the word is in the queue, and is looked at after the start. At the other site the recall is in its queue; it is decided after the start by what had come before it, and so in the same way.",
+		kept: "What home asks for is in the queues of all, and the word waits for their answers. The other site has taken out what it had, or not, and its answer is in the transmission queue; the recall stays until the activity there ends.",
+	},
+	{
+		kind: "restart", what: "All have given it back: the activity begins its next run, its end becomes a line of history, its connectors are asked for again, and the word is answered (N30).", victims: "A", scenario: again,
+		lost: "The snapshot and the answers are in its entry. It is restarted after the start.",
+		kept: "It has begun its next run, and waits for its connectors. A repeat of the word is answered as it was.",
+	},
+	{
+		kind: "keep", what: "A restart is given up, here since what comes after has been decided: who had given something back gets it again, and the word is answered (N30).", victims: "A", scenario: again,
+		lost: "The snapshot and the answers are in its entry. It is given up after the start.",
+		kept: "Its end stands. What goes back is in the queues. A repeat of the word is answered as it was.",
+	},
+	{
 		kind: "offer", what: "A manual activity is decided: it is offered to people, with a line of history (N27).", victims: "A", scenario: people,
 		lost: "Nobody was offered it. It is decided again, and offered under the same name.",
 		kept: "The item is found when the node browses its queues, and is on the worklists. History has one line of it.",

@@ -26,7 +26,7 @@ fmqm list
 fmqm why ` + example,
 		Commands: []*cli.Command{
 			startCommand(), waitCommand(), statusCommand(), listCommand(), watchCommand(), historyCommand(), logsCommand(),
-			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), finishCommand(), skipCommand(), terminateCommand(), suspendCommand(), resumeCommand(), expediteCommand(), eraseCommand(), refusedCommand(),
+			nodesCommand(), linksCommand(), whyCommand(), retryCommand(), finishCommand(), skipCommand(), restartCommand(), terminateCommand(), suspendCommand(), resumeCommand(), expediteCommand(), eraseCommand(), refusedCommand(),
 			rebuildCommand(), scheduleCommand(), eventCommand(), workCommand(), whoamiCommand(),
 			common.CompletionCommand("fmqm"), common.ManCommand("fmqm"),
 		},

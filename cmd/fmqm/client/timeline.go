@@ -260,6 +260,12 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		return t.marks.other + " " + e.Activity + " retried"
 	case api.EventForced:
 		return t.marks.other + " " + e.Activity + " finished by hand"
+	case api.EventRestarted:
+		return t.marks.other + " " + e.Activity + " restarted"
+	case api.EventRecalled:
+		return t.marks.other + " " + e.Activity + ": recalled"
+	case api.EventEndKept:
+		return t.marks.other + " " + e.Activity + " is not restarted"
 	case api.EventDropped:
 		return t.marks.other + " " + e.Activity + ": an operator dropped a message"
 	case api.EventAsked:
@@ -278,7 +284,7 @@ func (t *timeline) paint(e api.Event, text string) string {
 		return t.style.Good(text)
 	case api.EventSkipped, api.EventStopped, api.EventPassed, api.EventCancelled, api.EventCancelling, api.EventRaced:
 		return t.style.Faint(text)
-	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventForced, api.EventDropped, api.EventAsked, api.EventAnswered,
+	case api.EventIterated, api.EventFailed, api.EventRetried, api.EventForced, api.EventRestarted, api.EventRecalled, api.EventEndKept, api.EventDropped, api.EventAsked, api.EventAnswered,
 		api.EventSent, api.EventReceived, api.EventPutBack, api.EventDecided, api.EventNotified, api.EventSuspended, api.EventResumed, api.EventExpedited, api.EventErased,
 		api.EventOffered, api.EventClaimed, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn, api.EventEscalated:
 		return t.style.Busy(text)

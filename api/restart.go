@@ -1,0 +1,14 @@
+package api
+
+import "encoding/json"
+
+// RestartRequest has an activity that has terminated run once more, if nothing was decided on what it has come to.
+type RestartRequest struct {
+	Scope    string          `json:"scope,omitempty"` // as in RetryRequest
+	Activity string          `json:"activity"`
+	Input    json.RawMessage `json:"input,omitempty"`    // one JSON object: it runs with that
+	Withdraw bool            `json:"withdraw,omitempty"` // a restart for which not all sites have answered is given up
+	Reason   string          `json:"reason,omitempty"`   // as in RetryRequest, likewise the next
+	Word     WordID          `json:"word,omitzero"`
+	Asked    bool            `json:"asked,omitempty"`
+}
