@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"fmqm/api"
+	"fmqm/container"
 	"fmqm/internal/store/badger"
 	"fmqm/message"
 	"fmqm/node"
@@ -63,7 +64,7 @@ func (o *office) Run(ctx context.Context, c *program.Call) program.Result {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.mailed[c.People] = true
-	return program.Result{}
+	return program.Result{Output: container.New(c.OutputType)}
 }
 
 func (o *office) open() {
