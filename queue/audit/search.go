@@ -109,27 +109,14 @@ type seeking struct {
 
 // open makes the ranges of a listing those of the fewest that it can find.
 func (s *seeking) open() error {
-	terms := s.l.o.Search
-	var fewest []tail
-	found := false
-	for i := range terms {
-		tails, whole, err := s.gather(&terms[i], s.bounds.least)
-		if err != nil {
-			return err
-		}
-		if whole && (!found || len(tails) < len(fewest)) {
-			fewest, found = tails, true
-		}
-	}
-	if found {
-		s.follow(fewest)
-		return nil
+	if followed, err := s.followFewest(s.bounds.least); followed || err != nil {
+		return err
 	}
 	if s.l.o.InError { // few are
 		return s.l.open()
 	}
-	for i := range terms {
-		if t := &terms[i]; !slices.ContainsFunc(t.Any, func(m Match) bool { return m.Is != Equal }) {
+	for i := range s.l.o.Search {
+		if t := &s.l.o.Search[i]; !slices.ContainsFunc(t.Any, func(m Match) bool { return m.Is != Equal }) {
 			for n := range t.Any {
 				prefix, _, _ := t.Any[n].span(s.l.o.Process.Name, t.Member)
 				s.l.ranges = append(s.l.ranges, &keyRange{prefix: prefix})
@@ -137,25 +124,29 @@ func (s *seeking) open() error {
 			return s.l.fillAll()
 		}
 	}
-	for i := range terms {
-		tails, whole, err := s.gather(&terms[i], s.bounds.most)
-		if err != nil {
-			return err
-		}
-		if whole {
-			s.follow(tails)
-			return nil
-		}
+	if followed, err := s.followFewest(s.bounds.most); followed || err != nil {
+		return err
 	}
 	return s.l.open()
 }
 
-// follow makes places the ones that are looked at.
-func (s *seeking) follow(tails []tail) {
-	slices.SortFunc(tails, func(x, y tail) int { return s.l.compare(x.at[:], y.at[:]) })
-	if len(tails) > 0 {
-		s.l.ranges = append(s.l.ranges, &keyRange{tails: tails, end: true})
+// followFewest makes the places of the term that has the fewest the ones that are looked at; false: each has more than most.
+func (s *seeking) followFewest(most int) (followed bool, err error) {
+	var fewest []tail
+	for i := range s.l.o.Search {
+		tails, whole, err := s.gather(&s.l.o.Search[i], most)
+		if err != nil {
+			return false, err
+		}
+		if whole && (!followed || len(tails) < len(fewest)) {
+			fewest, followed = tails, true
+		}
 	}
+	slices.SortFunc(fewest, func(x, y tail) int { return s.l.compare(x.at[:], y.at[:]) })
+	if len(fewest) > 0 {
+		s.l.ranges = append(s.l.ranges, &keyRange{tails: fewest, end: true})
+	}
+	return followed, nil
 }
 
 // gather gives the places of what fulfils a term; whole: it has read all, which are at most some number of keys.
