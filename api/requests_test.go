@@ -83,6 +83,7 @@ var bodies = map[string]string{
 	"POST /v1/instances/{id}/retry":       `{"activity": "a"}`,
 	"POST /v1/instances/{id}/terminate":   `{}`,
 	"POST /v1/instances/{id}/finish":      `{"activity": "a", "output": {}}`,
+	"POST /v1/instances/{id}/restart":     `{"activity": "a"}`,
 	"POST /v1/instances/{id}/skip":        `{"activity": "a"}`,
 	"POST /v1/events":                     `{"event": "arrived", "id": "1"}`,
 	"POST /v1/upload":                     `{"tables": [{"node": "A", "process": "order@1", "definition": "", "sha256": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "table": ""}]}`,

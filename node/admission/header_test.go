@@ -156,7 +156,17 @@ func TestWhatAPeerMayWrite(t *testing.T) {
 		{"for another node", "A", connector("C", "a", "c"), func(h *message.Header) { h.Queue.Node = "B" }, "it is for node B, and this is C"},
 		{"for an activity elsewhere", "A", connector("C", "a", "c"), func(h *message.Header) { h.Activity = "b" }, "activity b of trust@1 is not hosted at C"},
 		{"from a scope", "A", connector("C", "a", "c"), func(h *message.Header) { h.SourceScope = "b#1" }, `it is from scope "b#1", and for scope ""`},
-		{"numbered", "A", connector("C", "a", "c"), func(h *message.Header) { h.Number = 2 }, "it has the number 2, and a message of this kind is the only one from its source"},
+		{"numbered, of a restart", "A", connector("C", "a", "c"), func(h *message.Header) { h.Number = 2 }, ""},
+		{"recall", "A", connector("C", "a", "c"), func(h *message.Header) {
+			h.Kind, h.Control, h.Data, h.Number = message.KindRecall, 0, 0, 2
+		}, ""},
+		{"recall, without an origin", "A", connector("C", "a", "c"), func(h *message.Header) {
+			h.Kind, h.Control, h.Data, h.Number, h.Origin = message.KindRecall, 0, 0, 2, ""
+		}, "it does not say where its instance was started"},
+		{"recall, in the name of another", "B", connector("C", "a", "c"), func(h *message.Header) {
+			h.Kind, h.Control, h.Data, h.Number = message.KindRecall, 0, 0, 2
+		}, "activity a of trust@1 is hosted at A, and the message came from B"},
+		{"numbered", "B", notice, func(h *message.Header) { h.Number = 2 }, "it has the number 2, and a message of this kind is the only one from its source"},
 		{"in a scope", "A", connector("C", "a", "c"), func(h *message.Header) { h.Scope, h.SourceScope = "b#1", "b#1" }, `scope "b#1" has 1 composites, and 0 are around it`},
 		{"in no scope", "A", connector("C", "a", "c"), func(h *message.Header) { h.Scope = "1" }, "does not begin with the name of an activity"},
 		{"of another lane", "A", connector("C", "a", "c"), func(h *message.Header) { h.Lane = message.LaneData }, "it came in lane 1 and belongs in lane 0"},
