@@ -15,7 +15,7 @@ func TestOnlyTheZeroEffectsWait(t *testing.T) {
 	}
 	one := Effects{
 		Invoke: &Invoke{}, Put: []message.Message{{}}, Timers: []Timer{{}}, Takes: []message.Key{{}}, Untimed: []Timer{{}},
-		Ends: true, Lines: []Outcome{{What: Withdrawn}}, Outcome: Outcome{What: Failed},
+		Ends: true, Lines: []Outcome{{What: Withdrawn}}, Outcome: Outcome{What: Failed}, Recall: &RecallEnd{},
 	}
 	of := reflect.ValueOf(one)
 	for i := range of.NumField() {

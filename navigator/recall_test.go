@@ -96,7 +96,7 @@ func recallingEntry(t *testing.T, a *Activity) *State {
 }
 
 // answers folds the answer of a successor into a's entry.
-func answers(t *testing.T, a *Activity, s *State, from processtable.ActivityID, why string) {
+func answersOf(t *testing.T, a *Activity, s *State, from processtable.ActivityID, why string) {
 	t.Helper()
 	r := recallOf(activityOf(a.process, from), a.Name, 4, message.Recall{}, 0)
 	fold(t, a, s, r.Recalled(here, why))
@@ -108,14 +108,14 @@ func TestR55RestartedOnceAllHaveTakenItOut(t *testing.T) {
 	p := recalledProcess(t)
 	a := activityOf(p, "a")
 	s := recallingEntry(t, a)
-	answers(t, a, s, "x", "")
+	answersOf(t, a, s, "x", "")
 	if e := a.Decide(s, noon); !e.Waits() {
 		t.Errorf("before y has answered: %s", show(p, e))
 	}
 	if text := a.View(s, noon).Restart; text != "to be restarted, as alice at B wants; no answer yet of y" {
 		t.Error(text)
 	}
-	answers(t, a, s, "y", "")
+	answersOf(t, a, s, "y", "")
 	e := a.Decide(s, noon)
 	expect(t, a, e, "restarted", "to a at H: snapshot", "asks source at O", "to a at H: TRUE no data")
 	if r := e.Recall; r == nil || !r.Superseded || r.Word != word || r.Answer.Result != message.WordDone || r.Edition != 0 {
@@ -145,7 +145,7 @@ func TestR56GivenUpWhereOneWasDecided(t *testing.T) {
 	p := recalledProcess(t)
 	a := activityOf(p, "a")
 	s := recallingEntry(t, a)
-	answers(t, a, s, "y", "y has been decided on a's result")
+	answersOf(t, a, s, "y", "y has been decided on a's result")
 	e := a.Decide(s, noon)
 	expect(t, a, e, "kept", "to a at H: snapshot")
 	r := e.Recall
@@ -156,7 +156,7 @@ func TestR56GivenUpWhereOneWasDecided(t *testing.T) {
 	if e := a.Decide(s, noon); !e.Waits() {
 		t.Errorf("nobody has answered since: %s", show(p, e))
 	}
-	answers(t, a, s, "x", "")
+	answersOf(t, a, s, "x", "")
 	e = a.Decide(s, noon)
 	expect(t, a, e, "kept, ends", "to x at H: TRUE data 5")
 	if e.Put[0].Number != 4 || e.Recall != nil {
@@ -169,7 +169,7 @@ func TestR56WithdrawnCancelledAndTerminated(t *testing.T) {
 	p := recalledProcess(t)
 	a := activityOf(p, "a")
 	s := recallingEntry(t, a)
-	answers(t, a, s, "x", "")
+	answersOf(t, a, s, "x", "")
 	e, err := a.Command(s, behaviour.Withdraw{By: "bob at C", Why: "a mistake"}, noon)
 	if err != nil {
 		t.Fatal(err)
@@ -186,8 +186,8 @@ func TestR56WithdrawnCancelledAndTerminated(t *testing.T) {
 	}
 
 	cancelled := recallingEntry(t, a)
-	answers(t, a, cancelled, "x", "")
-	answers(t, a, cancelled, "y", "")
+	answersOf(t, a, cancelled, "x", "")
+	answersOf(t, a, cancelled, "y", "")
 	m := own(a, message.KindCancel, message.EncodeCancel(message.Cancel{Reason: "the deadline of all has come"}))
 	m.Source = "all"
 	fold(t, a, cancelled, m)
