@@ -39,6 +39,7 @@ type Case struct {
 	// Events are sent from outside when it has been started, Results say the same, and which deadlines
 	// come, where there are no nodes: as the file of `fmqm-define run --results`.
 	Events  []Event         `json:"events,omitempty"`
+	Work    []Word          `json:"work,omitempty"` // what people say then, one after the other
 	Results json.RawMessage `json:"results,omitempty"`
 	State   string          `json:"state"`
 	// States are those of the activities, with the iterations of those that ran more
@@ -47,6 +48,15 @@ type Case struct {
 	Output json.RawMessage   `json:"output,omitempty"` // of a finished instance
 	// Files are patterns of what its programs leave, at nodes: of each there is at least one.
 	Files []string `json:"files,omitempty"`
+}
+
+// Word is of a person, who does an item as soon as there is one for him.
+type Word struct {
+	Activity string          `json:"activity"`
+	At       string          `json:"at"` // the node that he asks, of whose staff he is
+	As       string          `json:"as"`
+	Output   json.RawMessage `json:"output,omitempty"`
+	Refused  string          `json:"refused,omitempty"` // he may not have it: what he is told has this; the item is on no worklist of his
 }
 
 // Event is one that somebody sends, or that another process does.
@@ -265,6 +275,7 @@ func (e *Example) needed() map[string][]string {
 		}
 		for _, a := range p.All() {
 			need("", a.Node)
+			need("", a.OfferedAt...)
 			for _, n := range a.Notify {
 				need(n.Program, a.Node)
 			}

@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ import (
 // The examples through real daemons with their own configurations and programs: each
 // case ends as under the interpreter, activity by activity (invariant 7).
 func TestExamples(t *testing.T) {
-	for _, name := range []string{"stock-run", "noon-report", "sample-run", "plant-rollout", "insurance-claim", "stock-night", "ship-repair", "warehouse-order"} {
+	for _, name := range []string{"stock-run", "noon-report", "sample-run", "plant-rollout", "insurance-claim", "stock-night", "ship-repair", "warehouse-order", "damage-claim", "ward-sample"} {
 		t.Run(name, func(t *testing.T) {
 			e := exampletest.Load(t, "../../../examples/"+name) // before any program runs: one that is being written cannot
 			t.Parallel()
@@ -146,6 +147,10 @@ func (n *exampleNet) try(t *testing.T, c exampletest.Case) {
 	for i, e := range c.Events {
 		n.send(ctx, t, e, c.Name+" "+strconv.Itoa(i))
 	}
+	done := map[string]bool{}
+	for _, w := range c.Work {
+		done[n.say(ctx, t, id, w, done)] = w.Refused == ""
+	}
 	status, err := n.daemons[c.At].Node.Wait(ctx, id)
 	for err == nil && n.late(status, c) { // a site may answer late
 		status, err = n.daemons[c.At].Node.Status(ctx, id)
@@ -167,6 +172,42 @@ func (n *exampleNet) try(t *testing.T, c exampletest.Case) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("other than under the interpreter (-want +got):\n%s", diff)
 	}
+}
+
+// say has a person do an item of an instance, or be refused. Of what was done elsewhere a site hears a moment later.
+func (n *exampleNet) say(ctx context.Context, t *testing.T, id api.InstanceID, w exampletest.Word, done map[string]bool) string {
+	t.Helper()
+	node := n.daemons[w.At].Node
+	person := api.WithCaller(ctx, api.Caller{Name: w.As + "@" + w.At, Person: w.As})
+	find := func(ctx context.Context, all bool) (item string) {
+		t.Helper()
+		list, err := node.Work(ctx, api.WorkRequest{All: all, Process: n.example.Process.Name, Activity: w.Activity, Limit: api.MaxPage})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range list.Items {
+			if i.Instance == id && i.Kind == api.ItemWork && !done[i.Item] {
+				item = i.Item
+			}
+		}
+		return item
+	}
+	asks, all := person, w.Refused != ""
+	if all { // an operator sees it
+		asks = ctx
+	}
+	var item string
+	until(t, fmt.Sprintf("%s is offered at %s", w.Activity, w.At), func() bool { item = find(asks, all); return item != "" })
+	_, err := node.SayWork(person, item, api.WorkComplete, api.WorkWord{Output: w.Output})
+	switch {
+	case w.Refused == "" && err != nil:
+		t.Fatalf("%s completes %s: %v", w.As, w.Activity, err)
+	case w.Refused != "" && (err == nil || !strings.Contains(err.Error(), w.Refused)):
+		t.Fatalf("%s completes %s, which %q refuses: %v", w.As, w.Activity, w.Refused, err)
+	case w.Refused != "" && find(person, false) != "":
+		t.Errorf("%s may not have %s, and has it on the worklist", w.As, w.Activity)
+	}
+	return item
 }
 
 // late says whether a site that is there, and that the one where the case was started has a link to, has not answered.
