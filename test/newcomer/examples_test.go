@@ -18,6 +18,8 @@ func TestTheExamplesAsOnePaste(t *testing.T) {
 		"insurance-claim": {"event paper C-2", `we miss: "policy"`, "will be paid: it was the storm"},
 		"ship-repair":     {`"outcome":"part_arrived","serial":"S-1"`, "S-1 fitted", `"outcome":"called_off"`, "dry dock 2, Rotterdam", "slip 1"},
 		"warehouse-order": {`"tracking":"W-O-1"`, "no lamp here, and the depot did not answer in time", "glass breaks", "terminated by", "the depot did not answer"},
+		"damage-claim":    {"is offered to 1 person", "refused", "bob@office", "800 will be paid (as the policy says)"},
+		"ward-sample":     {"ruiz@ward", "refused", `"confirmed_by":"ruiz@ward"`},
 		"stock-night":     {"30 22 * * 1-6 Europe/Berlin", "s04: deadline", `"failed":1`},
 	} {
 		t.Run(name, func(t *testing.T) {
