@@ -37,12 +37,13 @@ const demoOrder = `{"customer": "carol", "item": "anchor", "quantity": 3, "amoun
 func demoCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "demo",
-		Usage: "see it work: four sites, an order, a count of stock, two power cuts",
+		Usage: "see it work: four sites, an order, a count of stock, an invoice for people, two power cuts",
 		Description: "Starts four sites in this process, with stores in a temporary directory. Sends an order through\n" +
 			"them, kills one site in the middle, and brings it back. Then three sites count their stock at once;\n" +
-			"one is killed and stays away, until a deadline goes on without it. This takes some 15 seconds. The\n" +
-			"sites talk directly, or with --broker through a RabbitMQ. With a broker they use certificates, and\n" +
-			"leave the queues fmqm.A to fmqm.D in its virtual host.",
+			"one is killed and stays away, until a deadline goes on without it. Last an invoice is offered to\n" +
+			"people of two sites, one of whom takes it. This takes some 20 seconds. The sites talk directly, or\n" +
+			"with --broker through a RabbitMQ. With a broker they use certificates, and leave the queues fmqm.A\n" +
+			"to fmqm.D in its virtual host.",
 		UsageText: "fmqmd demo\nfmqmd demo --keep /tmp/fmqm-demo\nfmqmd demo --broker amqp://localhost/fmqm-demo",
 		Flags: append([]ucli.Flag{
 			&ucli.StringFlag{Name: "keep", Usage: "use `DIR` for the stores and programs, and keep it"},
@@ -109,6 +110,9 @@ func (d *demo) play(ctx context.Context, kept bool) error {
 	if err := d.count(ctx); err != nil {
 		return err
 	}
+	if err := d.invoice(ctx); err != nil {
+		return err
+	}
 	d.stage.epilogue(d.dir, kept)
 	return nil
 }
@@ -161,7 +165,7 @@ func (d *demo) upload(ctx context.Context) error {
 	if err := d.connected(ctx); err != nil {
 		return err
 	}
-	for _, process := range []string{demoProcess, demoCount} {
+	for _, process := range []string{demoProcess, demoCount, demoInvoice} {
 		r, err := demoTables(d.dir, process, d.definer)
 		if err != nil {
 			return err

@@ -47,8 +47,15 @@ func demoFiles(dir string, broker demoBroker) (ed25519.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the example: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, demoCount+".yaml"), demoCountText, 0o600); err != nil {
-		return nil, fmt.Errorf("write the second process: %w", err)
+	for name, text := range map[string][]byte{demoCount: demoCountText, demoInvoice: demoInvoiceText} {
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), text, 0o600); err != nil {
+			return nil, fmt.Errorf("write the process %s: %w", name, err)
+		}
+	}
+	for site, text := range demoStaff {
+		if err := os.WriteFile(filepath.Join(dir, staffFile(site)), []byte(text), 0o600); err != nil {
+			return nil, fmt.Errorf("write the staff of %s: %w", site, err)
+		}
 	}
 	ports, err := freePorts(len(demoSites))
 	if err != nil {
@@ -79,6 +86,8 @@ func demoFile(dir, site string) string {
 	return filepath.Join(dir, "site-"+strings.ToLower(site)+".yaml")
 }
 
+func staffFile(site string) string { return "staff-" + strings.ToLower(site) + ".yaml" }
+
 // demoYAML is a site's configuration, such as a sysadmin would write it.
 func demoYAML(i int, site string, ports []int, broker demoBroker) string {
 	var b strings.Builder
@@ -89,6 +98,9 @@ func demoYAML(i int, site string, ports []int, broker demoBroker) string {
 	}
 	if site != demoSites[0] {
 		fmt.Fprintf(&b, "remote_operators: [{site: %s}]   # who asks there may retry what is in error here\n", demoSites[0])
+	}
+	if demoStaff[site] != "" {
+		fmt.Fprintf(&b, "staff: {file: %s}\n", staffFile(site))
 	}
 	b.WriteString("links:\n")
 	if broker.url != "" {

@@ -178,7 +178,15 @@ func (s *stage) record(site string, r record.AuditRecord) {
 	case record.EventReturned: // its end is shown
 	case record.EventAsked, record.EventAnswered, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventErased: // the demo asks nothing
 	case record.EventSent, record.EventReceived, record.EventPutBack: // nor does it know events
-	case record.EventOffered, record.EventClaimed, record.EventReleased, record.EventTransferred, record.EventSaved, record.EventCompleted, record.EventWithdrawn, record.EventEscalated: // nor people
+	case record.EventOffered:
+		s.at(site, s.style.Busy("▶"), s.style.Strong(activity)+" is offered to the people here")
+	case record.EventClaimed:
+		s.at(site, s.style.Good("●"), s.style.Strong(r.By)+" has it")
+	case record.EventCompleted:
+		s.at(site, s.style.Good("●"), s.style.Strong(r.By)+" has completed it")
+	case record.EventWithdrawn:
+		s.at(site, s.style.Faint("○"), "it is off the lists here")
+	case record.EventReleased, record.EventTransferred, record.EventSaved, record.EventEscalated: // the people of the demo do nothing of that
 	}
 	for _, sent := range r.Sent {
 		s.sent(site, activity, sent)
@@ -295,11 +303,12 @@ func (s *stage) epilogue(dir string, kept bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.print("\n%s", s.style.Strong("What you saw"))
-	s.print(`  Two instances over four sites: %d messages between activities, %s skipped.
+	s.print(`  Three instances over four sites: %d messages between activities, %s skipped.
   Each site keeps what it needs in its own queues. The end of a step is one transaction there.
   Site B was killed in the middle: nothing was lost, and no site asked a head office.
   Three sites worked side by side on one step. The one that was cut off held up neither the others nor,
-  past its deadline, the end: the process says what is to be done without it.`, s.counts.messages, text.Counted(s.counts.dead, "dead path", "dead paths"))
+  past its deadline, the end: the process says what is to be done without it.
+  One item was on the worklists of two sites, and exactly one of their people has had it.`, s.counts.messages, text.Counted(s.counts.dead, "dead path", "dead paths"))
 	s.print("\n%s", s.style.Strong("What to type next"))
 	s.print(`  bin/fmqm-define check examples/purchase-order/purchase-order.yaml     the order that you saw
   bin/fmqm-define show examples/purchase-order/purchase-order.yaml      its table at each site

@@ -36,7 +36,7 @@ func fmqmd(args ...string) (exit int, out, talk string) {
 }
 
 // The demo shows an order over four sites, one of which dies in the middle, and a count at
-// three sites, one of which stays away: into a pipe as plain lines, in the order in which
+// three sites, one of which stays away, and an invoice for people of two sites: into a pipe as plain lines, in the order in which
 // a newcomer would tell it.
 func TestDemoShowsWhatSurvivesAPowerCut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
@@ -74,6 +74,15 @@ func TestDemoShowsWhatSurvivesAPowerCut(t *testing.T) {
 		"The count is finished.",
 		"count    at A  terminated, 3 elements, 1 without an answer",
 		`{"counts":[{"counted":12},{"counted":0},{"counted":7}],"errors":["","deadline",""],"late":true}`,
+		"A  the invoice is started",
+		"B  approve is offered to the people here",
+		"C  approve is offered to the people here",
+		"B  bob is told: claim approve: bob@B may not have it; ann may",
+		"B  carla@C has it",
+		"B  ann is told: claim approve: carla@C has claimed it",
+		"B  carla@C has completed it",
+		"The invoice is finished.",
+		`{"approved":true,"by":"carla@C"}`,
 		"What to type next",
 	} {
 		at := strings.Index(rest, want)
