@@ -31,7 +31,9 @@ func TestErase(t *testing.T) {
 		{"owner", `{"number":3,"name":"C-1","owner":{"name":"","born":0},"witnesses":[{"name":"bob","born":1},{"name":"","born":2}]}`},
 		{"number", `{"number":7,"name":"C-1","owner":{"name":"ann","born":1970},"witnesses":[{"name":"bob","born":1},{"name":"","born":2}]}`},
 		{"owner.name,owner.born", `{"number":3,"name":"C-1","owner":{"name":"","born":0},"witnesses":[{"name":"bob","born":1},{"name":"","born":2}]}`},
-		{"Person", full}, {"owner.number", full}, {"name.owner", full},
+		{"Person", full},
+		{"owner.number", full},
+		{"name.owner", full},
 		{"", `{"number":7,"name":"","owner":{"name":"","born":0},"witnesses":[]}`},
 	} {
 		before, err := DecodeJSON(of, []byte(full))
@@ -85,8 +87,13 @@ func TestEraseAnything(t *testing.T) {
 // What cannot name a member is refused.
 func TestMembersThatCannotBe(t *testing.T) {
 	for _, m := range []Members{
-		{}, {All: true, Paths: []string{"a"}}, {Paths: []string{""}}, {Paths: []string{"a..b"}}, {Paths: []string{".a"}},
-		{Paths: []string{strings.Repeat("a", MaxMemberPath+1)}}, {Paths: make([]string, MaxMembers+1)},
+		{},
+		{All: true, Paths: []string{"a"}},
+		{Paths: []string{""}},
+		{Paths: []string{"a..b"}},
+		{Paths: []string{".a"}},
+		{Paths: []string{strings.Repeat("a", MaxMemberPath+1)}},
+		{Paths: make([]string, MaxMembers+1)},
 	} {
 		if m.Check() == nil {
 			t.Errorf("%+v is taken", m)

@@ -217,7 +217,7 @@ func (a *Activity) work(s *State, w behaviour.Work, now time.Time) (behaviour.Ef
 		return a.save(s, item, &w)
 	case message.WishComplete:
 		return a.completed(s, item, &w, now)
-	case message.WishRetry, message.WishFinish, message.WishSkip: // operators' words, of any activity
+	case message.WishRetry, message.WishFinish, message.WishSkip, message.WishRestart, message.WishWithdraw: // operators' words, of any activity
 	}
 	return behaviour.Effects{}, fmt.Errorf("%q is nothing that is done to a work item", w.Wish)
 }

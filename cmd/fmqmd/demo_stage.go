@@ -176,7 +176,8 @@ func (s *stage) record(site string, r record.AuditRecord) {
 		s.at(site, s.style.Busy("▶"), s.style.Strong(activity)+" begins")
 	case record.EventDecided, record.EventRaced, record.EventNotified, record.EventThinned: // no process of the demo has races
 	case record.EventReturned: // its end is shown
-	case record.EventAsked, record.EventAnswered, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventErased: // the demo asks nothing
+	case record.EventAsked, record.EventAnswered, record.EventSuspended, record.EventResumed, record.EventExpedited, record.EventErased,
+		record.EventRestarted, record.EventRecalled, record.EventKept: // the demo asks nothing
 	case record.EventSent, record.EventReceived, record.EventPutBack: // nor does it know events
 	case record.EventOffered:
 		s.at(site, s.style.Busy("▶"), s.style.Strong(activity)+" is offered to the people here")

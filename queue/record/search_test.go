@@ -69,8 +69,11 @@ func cmpInt(a, b int64) int {
 func TestWhatAnInputIsFoundBy(t *testing.T) {
 	person := container.NewStructure("Person", []container.Member{{Name: "name", Type: container.Scalar(container.String)}})
 	input := container.NewStructure("Claim", []container.Member{
-		{Name: "id", Type: container.Scalar(container.String), Default: "none"}, {Name: "n", Type: container.Scalar(container.Int)},
-		{Name: "due", Type: container.Scalar(container.Timestamp)}, {Name: "vip", Type: container.Scalar(container.Bool)}, {Name: "by", Type: person},
+		{Name: "id", Type: container.Scalar(container.String), Default: "none"},
+		{Name: "n", Type: container.Scalar(container.Int)},
+		{Name: "due", Type: container.Scalar(container.Timestamp)},
+		{Name: "vip", Type: container.Scalar(container.Bool)},
+		{Name: "by", Type: person},
 	})
 	table := &processtable.Table{Input: input, Search: []string{"by.name", "n", "due", "vip", "id"}}
 	long := strings.Repeat("é", record.MaxSearchText)
@@ -82,9 +85,11 @@ func TestWhatAnInputIsFoundBy(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []record.Searched{
-		{Member: "by.name", Value: record.SearchText(long)}, {Member: "n", Value: record.SearchIntOf(math.MinInt64)},
+		{Member: "by.name", Value: record.SearchText(long)},
+		{Member: "n", Value: record.SearchIntOf(math.MinInt64)},
 		{Member: "due", Value: record.SearchTimeOf(container.Zero(container.Scalar(container.Timestamp)).(time.Time))},
-		{Member: "vip", Value: record.SearchBoolOf(false)}, {Member: "id", Value: record.SearchText("none")},
+		{Member: "vip", Value: record.SearchBoolOf(false)},
+		{Member: "id", Value: record.SearchText("none")},
 	}
 	if diff := cmp.Diff(want, record.SearchedOf(table, encoded)); diff != "" {
 		t.Error(diff)

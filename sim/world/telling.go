@@ -136,6 +136,10 @@ func kindOf(k message.Key) string {
 		return "the return of " + string(k.Scope)
 	case message.KindStart:
 		return "the start"
+	case message.KindOffer:
+		return "an offer from " + string(k.Source)
+	case message.KindRecall, message.KindRecalled:
+		return "a message about a restart"
 	case message.KindChunk:
 		return "a chunk"
 	case message.KindEvent, message.KindWait, message.KindPast, message.KindOver:
