@@ -8,22 +8,26 @@ import (
 	"fmqm/processtable"
 )
 
-// hidden adds the connectors that bring who did what an activity asks for (processtable.Manual): to a subprocess, where people have a
-// part in the process, who has started the instance.
-func (c *compiler) hidden(g *graph, a *Activity) error {
+// Doers names whom an activity of a graph of the process is told of by connectors that the text does not have: who did
+// these, or, as "source", who has started the instance.
+func (p *Process) Doers(g *Graph, a *Activity) []string {
 	asks := a.Staff.Asks()
 	for _, name := range a.noticeAsks() {
 		if !slices.Contains(asks, name) {
 			asks = append(asks, name)
 		}
 	}
-	if a.Child != nil && g.inside == "" && needsPeopleFormat(c.p) != "" {
-		if !slices.Contains(asks, sourceEnd) {
-			asks = append(asks, sourceEnd)
-		}
+	if a.Child != nil && g == &p.Graph && needsPeopleFormat(p) != "" && !slices.Contains(asks, sourceEnd) {
+		asks = append(asks, sourceEnd)
 	}
+	return asks
+}
+
+// hidden adds the connectors that bring who did what an activity asks for (processtable.Manual): to a subprocess, where people have a
+// part in the process, who has started the instance.
+func (c *compiler) hidden(g *graph, a *Activity) error {
 	to := c.row(g, a.Name)
-	for _, name := range asks {
+	for _, name := range c.p.Doers(g.Graph, a) {
 		from := c.row(g, name)
 		if from == nil {
 			return fmt.Errorf("activity %s asks who did %s: there is no such activity", a.Name, name)

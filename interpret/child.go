@@ -122,11 +122,11 @@ func (in *instance) run(p *definition.Process, input *container.Struct) (*Result
 			in.children++
 		}
 	}
+	in.process = p
 	var err error
 	if in.top, err = in.graph(&p.Graph, nil); err != nil {
 		return nil, err
 	}
-	in.process = p
 	ended, err := in.top.play("", input)
 	if err != nil {
 		return nil, fmt.Errorf("it is not started: %w", err)

@@ -3,6 +3,7 @@ package interpret
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"fmqm/condition"
@@ -47,7 +48,7 @@ func (g *graph) doersOf(s *step) map[string]Doer {
 				of = other
 			}
 		}
-		if of.ran && of.values.By != "" {
+		if of.ran && of.values.By != "" && (!s.beginsFirst() || slices.Contains(s.race.counted, of)) {
 			all[name] = Doer{of.values.By, of.doneFor}
 		}
 	}

@@ -221,8 +221,23 @@ func (in *instance) graph(def *definition.Graph, catcher *step) (*graph, error) 
 			from.outData, to.inData = append(from.outData, d), append(to.inData, d)
 		}
 	}
+	g.tellsWho(def, byName)
 	g.bound()
 	return g, nil
+}
+
+// tellsWho joins activities that ask who did others to these, also where no data goes.
+func (g *graph) tellsWho(def *definition.Graph, byName map[string]*step) {
+	for _, to := range g.steps {
+		for _, name := range g.process.Doers(def, to.activity) {
+			from := byName[name]
+			if from == nil || from == to || slices.ContainsFunc(to.inData, func(d *data) bool { return d.from == from }) {
+				continue // of one execution of a bundle the bundle knows it
+			}
+			d := &data{def: &definition.Data{Source: name, Target: to.activity.Name}, from: from, to: to}
+			from.outData, to.inData = append(from.outData, d), append(to.inData, d)
+		}
+	}
 }
 
 // bound joins source to what has no predecessors and to sink what has no successors, or none that wait for it (N1).

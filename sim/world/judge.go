@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,8 +156,11 @@ func (c *client) waitsFor() string {
 	}
 	c.state = status.State
 	if len(status.Suspends)+len(status.Pending) > 0 && c.dealing == 0 { // in the end somebody lets it go on
-		if len(status.Suspends) > 0 {
+		switch {
+		case len(status.Suspends) > 0:
 			_ = c.goOn(c.of.origin)
+		case slices.ContainsFunc(status.Pending, func(p api.Pending) bool { return p.Word == "expedite" }): // one has lost its store: it is said again
+			_ = c.expedite(c.of.origin, 5)
 		}
 		return "it is suspended, or not every site knows that it is not"
 	}

@@ -31,10 +31,11 @@ func (w *World) suspend(e Event) {
 }
 
 // expedite is an operator who gives an instance a priority.
-func (w *World) expedite(e Event) {
-	c := w.clients[e.Instance]
-	_ = w.answered(e.Site, fmt.Sprintf("expedite %s to %d", c.id(), e.Number), func(ctx context.Context, n *node.Node) (string, error) {
-		_, err := n.Expedite(ctx, c.instance.ID, api.ExpediteRequest{Priority: e.Number, Reason: "it is drawn"})
+func (w *World) expedite(e Event) { _ = w.clients[e.Instance].expedite(e.Site, e.Number) }
+
+func (c *client) expedite(at name, priority int) error {
+	return c.world.answered(at, fmt.Sprintf("expedite %s to %d", c.id(), priority), func(ctx context.Context, n *node.Node) (string, error) {
+		_, err := n.Expedite(ctx, c.instance.ID, api.ExpediteRequest{Priority: priority, Reason: "it is drawn"})
 		return "", err
 	})
 }

@@ -92,6 +92,9 @@ activities:
 // rest is how long something of B rests: longer than B lives on.
 const rest = 90 * time.Second
 
+// restsUntil is when what rests from now on goes on.
+func (m *maker) restsUntil() string { return time.Now().Add(rest).UTC().Format(time.RFC3339) }
+
 // staffed has people work at B.
 func (m *maker) staffed() {
 	m.Helper()
@@ -158,7 +161,7 @@ func (m *maker) operators() {
 	m.command("B", "fmqm", "finish", one, "broken", "--output", `{"n": 8}`)
 	m.command("B", "fmqm", "skip", one, "skipped", "--reason", "nobody wants it")
 	m.until("B", "fmqm history "+one, "forced", 2)
-	until := time.Now().Add(rest).UTC().Format(time.RFC3339)
+	until := m.restsUntil()
 	m.command("B", "fmqm", "suspend", one, "paused", "--until", until, "--reason", "stock-taking")
 	m.command("B", "fmqm", "suspend", one, "rests", "--until", until)
 

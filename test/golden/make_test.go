@@ -435,6 +435,7 @@ func (m *maker) cut() {
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(19)), "turns  begun", 1)
 	m.format7()
 	m.format8()
+	m.format9()
 	m.expire()
 	m.start("A", 14, "soon", "hold", 0)
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(14)), "failed", 1)
