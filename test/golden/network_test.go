@@ -225,13 +225,14 @@ func (n *network) agree(said, story string) bool {
 	return said == story || n.remade && undated(said) == undated(story)
 }
 
-// undated is what is said without its times and clocks, which differ from making to making; and without who has started
-// an instance, which the releases so far do not tell.
+// undated is what is said without its times and clocks, which differ from making to making; without who has started
+// an instance, which the releases so far do not tell; and without how much waits for a site, since more is brought about now.
 func undated(said string) string {
 	said = starter.ReplaceAllStringFunc(said, func(line string) string {
 		part := starter.FindStringSubmatch(line)
 		return strings.TrimSpace(part[1] + "  " + part[2])
 	})
+	said = waits.ReplaceAllString(said, "${1}SOME")
 	said = day.ReplaceAllString(moment.ReplaceAllString(said, "THEN"), "DAY")
 	lines := strings.SplitAfter(then.ReplaceAllString(said, "-  THEN"), "\n")
 	slices.Sort(lines)
@@ -284,6 +285,7 @@ var (
 	// What is NOW is shorter than what it stands for, so columns are not compared.
 	clock  = regexp.MustCompile(`(?m)^\d+  NOW`)
 	then   = regexp.MustCompile(`(?m)^\d+  THEN`)
+	waits  = regexp.MustCompile(`(?m)^([A-D]  waiting  \S+  )\d+`)
 	day    = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
 	blanks = regexp.MustCompile(` {2,}`)
 	dashes = regexp.MustCompile(`[ \n]*\n`)
