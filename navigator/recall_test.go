@@ -230,8 +230,14 @@ func TestR54DecidedByWhatCameBefore(t *testing.T) {
 	first, second := brought(from(t, x, "a", T, `{"n": 5}`), 0, 1), brought(from(t, x, "b", T, ""), 0, 3)
 	for nth, want := range map[uint64]string{2: "answers 4 to a at H: taken", 4: "answers 4 to a at H: x has been decided on a's result"} {
 		s := folded(t, x, first, second, recallOf(x, "a", 4, message.Recall{}, nth))
-		if e := x.Decide(s, noon); !strings.Contains(show(p, e), want) || e.Invoke != nil {
+		e := x.Decide(s, noon)
+		if !strings.Contains(show(p, e), want) || e.Invoke != nil {
 			t.Errorf("recalled as number %d: %s", nth, show(p, e))
+		}
+		if s.Forget(e.Takes); nth == 4 { // it is answered once
+			if e := x.Decide(s, noon); e.Invoke == nil || len(e.Put) != 0 {
+				t.Errorf("once that was answered: %s", show(p, e))
+			}
 		}
 	}
 }

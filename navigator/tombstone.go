@@ -158,6 +158,13 @@ func (a *Activity) answersRecall(s *State) (behaviour.Effects, bool) {
 	return e, true
 }
 
+// Forget takes messages out of the state that were removed while the entry goes on: a recall that was refused as well, so that
+// it is answered once.
+func (s *State) Forget(taken []message.Key) {
+	s.Basis.Forget(taken)
+	s.back.stones = slices.DeleteFunc(s.back.stones, func(t tombstone) bool { return !t.answered && slices.Contains(taken, t.m.Key()) })
+}
+
 // refuseRecalls answers, with the end of an activity, the recalls that nobody has answered: it was decided before.
 func (a *Activity) refuseRecalls(s *State, e *behaviour.Effects) {
 	if !e.Ends || s.Stopped {

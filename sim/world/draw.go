@@ -32,6 +32,7 @@ func Draw(seed uint64) Plan {
 	d.scheduled()
 	d.hurry()
 	d.hands()
+	d.restarts()
 	d.clerks()
 	d.administration() // the last, so that all else is drawn as ever
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
@@ -186,7 +187,7 @@ func (d *drawing) fault(do Deed) {
 		}
 	case Astray:
 		d.caller(&e)
-	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Erase, Expedite, Wrong:
+	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Restart, Work, Signal, Erase, Expedite, Wrong:
 	}
 	d.add(e)
 }
@@ -395,6 +396,21 @@ func (d *drawing) hands() {
 			at = d.moment()
 		}
 		d.add(Event{At: min(at, d.plan.Clear-1), Do: Hand, Site: d.site(), Number: d.IntN(2), Instance: i})
+	}
+}
+
+// restarts draws, for some worlds, operators who restart activities while their instances run (N30).
+func (d *drawing) restarts() {
+	if len(d.plan.Before) > 0 || !d.in(4) {
+		return
+	}
+	for range 1 + d.IntN(4) {
+		i := d.IntN(len(d.plan.Instances))
+		at := d.plan.Instances[i].At + d.between(10*time.Millisecond, 10*time.Second)
+		if d.in(2) {
+			at = d.moment()
+		}
+		d.add(Event{At: min(at, d.plan.Clear-1), Do: Restart, Site: d.site(), Number: d.IntN(1 << 10), Instance: i, Kept: d.in(4)})
 	}
 }
 

@@ -98,6 +98,8 @@ func (w *World) happen(e Event) {
 		w.retry(e)
 	case Hand:
 		w.hand(e)
+	case Restart:
+		w.restart(e)
 	case Work:
 		w.clerk(e)
 	case Signal:
@@ -117,7 +119,7 @@ func (w *World) happen(e Event) {
 // is counted when they have an effect.
 func (w *World) atOnce(e Event, s *site) {
 	switch e.Do {
-	case Crash, Stop, Sluggish, Cold, Low, Full, Clock, Backup, Lose, Image, Twice, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Erase, Expedite, Wrong:
+	case Crash, Stop, Sluggish, Cold, Low, Full, Clock, Backup, Lose, Image, Twice, Ask, Terminate, Suspend, Resume, Retry, Hand, Restart, Work, Signal, Erase, Expedite, Wrong:
 		w.journal.met(string(e.Do))
 	case Astray:
 		if !w.plan.Apart && s.routes != 1 && (w.plan.BothCall || e.Site < e.Peer) {

@@ -119,6 +119,7 @@ const (
 	Resume    Deed = "resume"     // an operator lets instance Instance go on
 	Retry     Deed = "retry"      // an operator retries whatever of instance Instance is in error
 	Hand      Deed = "hand"       // an operator finishes (Number 1), or skips, what of instance Instance is under way
+	Restart   Deed = "restart"    // an operator restarts what of instance Instance has terminated, as Number says; Kept: and gives it up where not all have answered
 	Work      Deed = "work"       // somebody of the site deals with what he is offered; Number says who, and how
 	Signal    Deed = "signal"     // somebody outside sends event Number to instance Instance, under an identifier of these
 	Erase     Deed = "erase"      // an administrator has data of instance Instance overwritten
@@ -207,5 +208,5 @@ func (p *Process) ofKind() *generate.Case {
 // Deeds are all of them.
 var Deeds = []Deed{
 	Crash, CrashAt, CrashIn, Stop, FailWrite, FailRead, Sluggish, Cold, Low, Full, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew,
-	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Work, Signal, Erase, Expedite, Wrong,
+	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Restart, Work, Signal, Erase, Expedite, Wrong,
 }

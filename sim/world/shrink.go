@@ -86,7 +86,7 @@ func withoutInstance(p Plan, i int) (Plan, bool) {
 	p.Instances = without(p.Instances, i)
 	var events []Event
 	for _, e := range p.Events {
-		switch of := e.Do == Ask || e.Do == Terminate || e.Do == Retry || e.Do == Hand || e.Do == Signal || e.Do == Wrong; {
+		switch of := e.Do == Ask || e.Do == Terminate || e.Do == Retry || e.Do == Hand || e.Do == Restart || e.Do == Signal || e.Do == Wrong; {
 		case of && e.Instance == i:
 			continue
 		case of && e.Instance > i:

@@ -157,6 +157,12 @@ func (e Event) String() string {
 		return fmt.Sprintf("an operator at %s retries what of instance %d is in error", e.Site, e.Instance)
 	case Hand:
 		return fmt.Sprintf("an operator at %s %s what of instance %d is under way", e.Site, [...]string{"skips", "finishes"}[e.Number], e.Instance)
+	case Restart:
+		what := fmt.Sprintf("an operator at %s restarts what of instance %d has run, choice %d", e.Site, e.Instance, e.Number)
+		if e.Kept {
+			what += ", or gives that up"
+		}
+		return what
 	case Work:
 		return fmt.Sprintf("%s deals with what %s offers, in way %d", generate.Staff(string(e.Site))[e.Number%4].Name, e.Site, e.Number/4)
 	case Signal:

@@ -79,8 +79,11 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	if x.numbered(s, op.Key, r) {
 		return nil
 	}
-	t.records = append(t.records, r)
 	x.recorded(s, op.Key, &r)
+	if x.superseded(s, op.Key, &r) {
+		return nil
+	}
+	t.records = append(t.records, r)
 	x.family(s, &r)
 	x.overdue(s, &r)
 	x.work(s, &r)
@@ -95,12 +98,27 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	return nil
 }
 
+// superseded: it is the end of an activity that is restarted, which becomes a line of history as it is (N30).
+func (x *watch) superseded(s *site, key []byte, r *record.AuditRecord) bool {
+	e, d := entryOf(r), x.shadows[s.name]
+	place := string(record.AppendEndKey(nil, &e))
+	if _, known := d.audit[place]; !known || !ends(r) || key[0] != record.ClassHistory {
+		return false
+	}
+	if !d.ended[e] {
+		x.world.breaks("4", "%s is restarted at %s, and had not ended", shown(e), s.name)
+	}
+	delete(d.ended, e)
+	delete(d.audit, place)
+	return true
+}
+
 // numbered: the record was there, and gets the numbers of what waited apart for a peer (L6); nothing else of
 // it changes.
 func (x *watch) numbered(s *site, key []byte, r record.AuditRecord) bool {
 	r.Sent = slices.Clone(r.Sent)
 	for i := range r.Sent {
-		r.Sent[i].Number = 0
+		r.Sent[i].Number, r.Sent[i].Nth = 0, 0 // after a restart that was given up it was sent under another number (N30)
 	}
 	d, says := x.shadows[s.name], digest(record.AppendAudit(nil, &r, false))
 	before, there := d.audit[string(key)]
