@@ -160,6 +160,9 @@ func (d *draft) doer(s *step, read whoRead, term *condition.Staff) bool {
 		return fail(fmt.Sprintf("%s is done once for each %s, so no one person did it", name, forEach(from.Bundle.Member)), "name a manual activity without `for_each`")
 	case d.topology != nil && !d.controlUnknown && !d.above(s).has(from.index):
 		return fail(fmt.Sprintf("%s does not come before %s", name, s.Name), fmt.Sprintf("name a manual activity before %s, or add a control connector, such as `- %s -> %[1]s`", s.Name, name))
+	case s.Start.Kind == StartFirst && !read.ofNotice: // four eyes would hold by chance
+		return fail(fmt.Sprintf("%s begins with the first, so %s may not have ended by then, and nobody can say who did it", s.Name, name),
+			fmt.Sprintf("let %s wait for all that leads to it, and give `start: first` to an `empty` activity before it", s.Name))
 	}
 	return true
 }

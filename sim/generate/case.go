@@ -146,6 +146,7 @@ type step struct {
 	receives      []string // names of events
 	sends         bool
 	manual        bool
+	first         bool // it begins with the first of what leads to it
 }
 
 func (d *drawing) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.T, label) }

@@ -102,7 +102,7 @@ func (d *drawing) staff(g *graph, s *step) string {
 	text := pick(d, []string{`role("clerk")`, `role("chief")`, `role("clerk") || role("chief")`, `role("clerk") && !person("zoe")`}, "role")
 	barred := 0
 	for _, other := range g.steps { // not the map: it has no order
-		if !s.above[other] || !other.manual || barred == mostBarred {
+		if !s.above[other] || !other.manual || s.first || barred == mostBarred {
 			continue
 		}
 		switch d.upTo(3, "did") {

@@ -77,6 +77,7 @@ func (d *drawing) first(s *step) bool {
 	} else {
 		d.line("start: first")
 	}
+	s.first = true
 	return true
 }
 
