@@ -164,7 +164,8 @@ func (h *holders) bare(who, says string) {
 func (h *holders) act(claim, item string) {
 	h.t.Helper()
 	for _, args := range [][]string{
-		{"suspend", claim}, {"resume", claim},
+		{"suspend", claim},
+		{"resume", claim},
 		{"work", "claim", item, "--as", "bob", "--reason", "he has called"},
 		{"work", "release", item},
 	} {
