@@ -47,7 +47,7 @@ help:
 	@echo 'make test    builds, vets, and tests every package; ten minutes on two cores'
 	@echo 'make test-long  the rest of the tests: daemons, brokers, links and disks that fail under hundreds of instances'
 	@echo 'make storm   kills daemons, cuts links and fills a disk under 500 instances, again and again for MINUTES=10, and then as long under clerks'
-	@echo 'make faults  does to a RabbitMQ what can be done to one under 500 instances, again and again for MINUTES=10, and then as long under clerks'
+	@echo 'make faults  does to a RabbitMQ what can be done to one under 500 instances, again and again for MINUTES=10'
 	@echo 'make sim     runs networks of sites from seeds: SEEDS=n from SEED_BASE=n on, or for MINUTES=n; SEED=n runs one and tells it'
 	@echo 'make mutants  puts mistakes into the product, one at a time, and has worlds find each (MINUTES=5 for one)'
 	@echo 'make bench   terminations a second, beside the bare store in the same run'
