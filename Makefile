@@ -46,7 +46,7 @@ help:
 	@echo 'make demo    builds, then runs `bin/fmqmd demo`'
 	@echo 'make test    builds, vets, and tests every package; ten minutes on two cores'
 	@echo 'make test-long  the rest of the tests: daemons, brokers, links and disks that fail under hundreds of instances'
-	@echo 'make storm   kills daemons, cuts links and fills a disk under 500 instances, again and again for MINUTES=10'
+	@echo 'make storm   kills daemons, cuts links and fills a disk under 500 instances, again and again for MINUTES=10, and then as long under clerks'
 	@echo 'make faults  does to a RabbitMQ what can be done to one under 500 instances, again and again for MINUTES=10'
 	@echo 'make sim     runs networks of sites from seeds: SEEDS=n from SEED_BASE=n on, or for MINUTES=n; SEED=n runs one and tells it'
 	@echo 'make mutants  puts mistakes into the product, one at a time, and has worlds find each (MINUTES=5 for one)'
@@ -95,7 +95,7 @@ tested-with:
 	}
 
 storm:
-	FMQM_STORM=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestStorm$$' ./test/sites
+	FMQM_STORM=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestStorm(OfClerks)?$$' ./test/sites
 
 faults:
 	FMQM_FAULTS=$(or $(MINUTES),10) $(GO) test -count=1 -timeout 0 -v -run '^TestFaults$$' ./test/broker

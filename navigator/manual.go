@@ -203,6 +203,9 @@ func (a *Activity) work(s *State, w behaviour.Work, now time.Time) (behaviour.Ef
 	if a.isOffer() {
 		return behaviour.Effects{}, fmt.Errorf("%s decides who has it", a.around().node.At(s.Origin))
 	}
+	if w.Claim > item.Claim { // by a slip, or seen before this node lost its store
+		return behaviour.Effects{}, fmt.Errorf("there is no claim %d of it: it has been given to somebody %s: look at it again", w.Claim, lines.Counted(item.Claim, "time", "times"))
+	}
 	if w.Claim != 0 && w.Claim != item.Claim {
 		return behaviour.Effects{}, fmt.Errorf("you saw claim %d of it, and it has been given to somebody %s since", w.Claim, lines.Counted(item.Claim-w.Claim, "more time", "more times"))
 	}

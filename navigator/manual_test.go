@@ -113,6 +113,7 @@ func TestR45AnItemIsClaimedSavedAndCompleted(t *testing.T) {
 		{behaviour.Work{Wish: message.WishRelease, By: bob, Over: true}, "released bob carl"},
 		{behaviour.Work{Wish: message.WishClaim, By: ann}, "claimed ann"},
 		{behaviour.Work{Wish: message.WishRelease, By: ann, Claim: 1}, "you saw claim 1 of it, and it has been given to somebody 2 more times since"},
+		{behaviour.Work{Wish: message.WishRelease, By: ann, Claim: 9}, "there is no claim 9 of it: it has been given to somebody 3 times: look at it again"},
 	} {
 		if got := said(t, a, s, step.word); got != step.want {
 			t.Fatalf("%s by %s comes to %q, want %q", step.word.Wish, step.word.By, got, step.want)

@@ -74,7 +74,7 @@ func (a *Answers) count(ctx context.Context, q ListQuestion, r api.ListRequest) 
 	// What others have counted cannot be taken apart again: of a number nobody sees what it is made of.
 	caller := api.CallerOf(ctx)
 	if r.Everywhere && !caller.MayAll(api.RightViewer) && (q.Process == "" || !caller.Sees(q.Process)) {
-		return answer, api.Errorf(api.CodeRefused, "name one with --process, or count those of this site", "%s may count over all sites only what is of a process that he may see", caller.Name)
+		return answer, api.Errorf(api.CodeRefused, "name one with --process, or count those of this site: --here", "%s may count over all sites only what is of a process that he may see", caller.Name)
 	}
 	below, err := parseNexts(r.Next)
 	if err != nil {

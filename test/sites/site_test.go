@@ -3,6 +3,7 @@ package sites
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"fmqm/internal/faultnet"
@@ -14,6 +15,14 @@ type network struct {
 	*fleet.Fleet
 	sites map[string]*site
 	wires map[[2]string]*faultnet.Proxy // from one that dials to one that listens
+	setup setup
+}
+
+// setup is what four daemons are to be like.
+type setup struct {
+	programs map[string][]string // of each site, a line of YAML each
+	small    string              // the site whose data is on a small disk of its own, if one can be mounted; empty: none
+	staff    map[string]string   // of each site, a file; without one nobody works there
 }
 
 // site is one daemon.
@@ -26,23 +35,21 @@ type site struct {
 // newNetwork starts four daemons with the given programs (a line of YAML for each).
 func newNetwork(t *testing.T, programs map[string][]string) *network {
 	t.Helper()
-	return newNetworkWith(t, programs, "")
+	return newNetworkOf(t, setup{programs: programs})
 }
 
-// newNetworkWith is newNetwork; the data of one site is on a small disk of its own, if
-// one can be mounted.
-func newNetworkWith(t *testing.T, programs map[string][]string, small string) *network {
+func newNetworkOf(t *testing.T, o setup) *network {
 	t.Helper()
-	n := &network{sites: map[string]*site{}, wires: map[[2]string]*faultnet.Proxy{}}
+	n := &network{sites: map[string]*site{}, wires: map[[2]string]*faultnet.Proxy{}, setup: o}
 	n.Fleet = fleet.New(t, fleet.Options{
 		Prepare: func(s *fleet.Site) {
 			n.sites[s.Name] = &site{Site: s, t: t}
-			if s.Name == small {
+			if s.Name == o.small {
 				n.sites[s.Name].disk = mountDisk(t, s.File("data"))
 			}
 		},
 		Links:    n.links,
-		Programs: func(site string) []string { return programs[site] },
+		Programs: func(site string) []string { return o.programs[site] },
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), fleet.Patience)
 	defer cancel()
@@ -51,13 +58,16 @@ func newNetworkWith(t *testing.T, programs map[string][]string, small string) *n
 }
 
 // links is what a site's configuration says of its peers, each at the end of a wire of
-// its own, and of its disk.
+// its own, of its people, and of its disk.
 func (n *network) links(f *fleet.Fleet, site string) string {
 	text := fleet.EverybodyOperates + "links:\n" + f.Peers(site, func(peer *fleet.Site) string {
 		w := fleet.Wire(f.T, peer.Listen)
 		n.wires[[2]string{site, peer.Name}] = w
 		return "http://" + w.Addr()
 	})
+	if file := n.setup.staff[site]; file != "" {
+		text += fmt.Sprintf("staff: {file: %s}\n", file)
+	}
 	if n.sites[site].disk.mounted() {
 		text += diskLimits
 	}

@@ -59,7 +59,7 @@ func smallNetwork(t *testing.T) *network {
 func smallNetworkWith(t *testing.T, small string) *network {
 	t.Helper()
 	pass := []string{"pass: {builtin: echo}"}
-	n := newNetworkWith(t, map[string][]string{"A": pass, "B": pass}, small)
+	n := newNetworkOf(t, setup{programs: map[string][]string{"A": pass, "B": pass}, small: small})
 	n.sites["A"].Upload(smallProcess)
 	return n
 }

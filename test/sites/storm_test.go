@@ -90,7 +90,7 @@ func newStorm(t *testing.T, w weather) *storm {
 	for _, site := range fleet.Names {
 		programs[site] = s.work.Programs(site)
 	}
-	s.network = newNetworkWith(t, programs, s.disk.name)
+	s.network = newNetworkOf(t, setup{programs: programs, small: s.disk.name})
 	s.work.Define(s.network.Fleet, s.processes, s.instances)
 	return s
 }
