@@ -145,8 +145,8 @@ type AuditRecord struct {
 	Erased *Erased `json:",omitempty"`
 	// Search is, of EventStarted, what the instance is found by: what the index of values has of it.
 	Search []Searched `json:",omitempty"`
-	// Rank is, of EventStarted, the priority that the instance was given, and of EventExpedited that which it has from then
-	// on; 0: it was given none.
+	// Rank is the priority that the instance was given, of EventStarted, of what ends an activity, and of what has sent something;
+	// and of EventExpedited that which it has from then on. 0: it was given none.
 	Rank message.Rank `json:",omitempty"`
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
