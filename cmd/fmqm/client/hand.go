@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
@@ -254,6 +253,7 @@ func (m *many) executions(c *cli.Context, a asked, id api.InstanceID, path strin
 	default:
 		page.States = []api.ActivityState{api.ActivityInError, api.ActivityRunning, api.ActivityReady}
 	}
+	var found []api.Activity
 	for {
 		st, err := a.client.StatusOf(c.Context, id, page)
 		if err != nil {
@@ -261,18 +261,21 @@ func (m *many) executions(c *cli.Context, a asked, id api.InstanceID, path strin
 		}
 		warn(c, st.Unreachable, st.More)
 		for _, at := range st.Activities {
-			name := api.Shown(at.Scope, at.Activity)
-			if (at.Activity == path || name == path) && (!m.again() || m.takesAgain(&at, name == path)) {
-				deeds = append(deeds, deed{Instance: id, Process: st.Process, State: st.State, Scope: at.Scope, Activity: at.Activity, Node: at.Node, Plan: m.what, Reason: at.Reason})
+			if at.Activity == path || api.Shown(at.Scope, at.Activity) == path {
+				found = append(found, at)
 			}
 		}
-		if st.Next == "" || st.Next == page.After {
-			if m.again() && !strings.Contains(path, "/") {
-				deeds = newestOf(deeds)
-			}
-			return deeds, nil
+		if st.Next != "" && st.Next != page.After {
+			page.After = st.Next
+			continue
 		}
-		page.After = st.Next
+		if m.again() {
+			found = m.fitting(found, path)
+		}
+		for _, at := range found {
+			deeds = append(deeds, deed{Instance: id, Process: st.Process, State: st.State, Scope: at.Scope, Activity: at.Activity, Node: at.Node, Plan: m.what, Reason: at.Reason})
+		}
+		return deeds, nil
 	}
 }
 

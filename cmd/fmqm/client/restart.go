@@ -64,28 +64,33 @@ func restart(c *cli.Context) error {
 // again: the command is about what has ended, and is to run once more or was to.
 func (m *many) again() bool { return commandOf(m.what) == wordRestart }
 
-// takesAgain says whether a restart fits an execution that has ended, or giving it up does. An element of a bundle it fits only
-// where that is named: the bundle itself has the same name, and is what can run once more.
-func (m *many) takesAgain(at *api.Activity, named bool) bool {
-	if m.what == wordWithdraw {
-		return at.Restart == api.RestartAsked
+// fitting are those of the executions of an activity that have ended which a restart fits, or giving it up does. What is in an
+// iteration of a block that is over is left out, unless it is named, as far as a later one is there: what came after it was
+// decided. So are the elements of a bundle: that has the same name, and is what can run once more.
+func (m *many) fitting(found []api.Activity, path string) []api.Activity {
+	if named := strings.ContainsAny(path, "/["); !named {
+		found = slices.DeleteFunc(newestOf(found), func(at api.Activity) bool { return api.Shown(at.Scope, at.Activity) != api.InScope(at.Scope, at.Activity) })
 	}
-	return at.Restart == "" && (named || api.Shown(at.Scope, at.Activity) == api.InScope(at.Scope, at.Activity))
+	return slices.DeleteFunc(found, func(at api.Activity) bool {
+		if m.what == wordWithdraw {
+			return at.Restart != api.RestartAsked
+		}
+		return at.Restart != ""
+	})
 }
 
-// newestOf leaves out what is in an iteration of a block that is over, as far as a later one is there: only what comes after it in
-// its own iteration could give something back, and that was decided.
-func newestOf(deeds []deed) (newest []deed) {
-	for _, d := range deeds {
-		place, rounds := unnumbered(d.Scope)
-		i := slices.IndexFunc(newest, func(n deed) bool {
+// newestOf leaves out what is in an iteration of a block of which a later one is there.
+func newestOf(found []api.Activity) (newest []api.Activity) {
+	for _, at := range found {
+		place, rounds := unnumbered(at.Scope)
+		i := slices.IndexFunc(newest, func(n api.Activity) bool {
 			other, _ := unnumbered(n.Scope)
 			return other == place
 		})
 		if i < 0 {
-			newest = append(newest, d)
+			newest = append(newest, at)
 		} else if _, before := unnumbered(newest[i].Scope); slices.Compare(rounds, before) > 0 {
-			newest[i] = d
+			newest[i] = at
 		}
 	}
 	return newest
