@@ -155,7 +155,7 @@ func TestManyAreRestarted(t *testing.T) {
 	if a := s.assess("A", first, "assess"); a.Restart != api.RestartGivenUp {
 		t.Errorf("assess is %+v", a)
 	}
-	s.refused("what was asked before", "A", "its restart was withdrawn by", "restart", first, "assess", "--word", w.ID.String())
+	s.refused("what was asked before", "A", "restart assess: its restart was withdrawn by", "restart", first, "assess", "--word", w.ID.String())
 	s.refused("a second withdrawal", "A", "it is given up already", "restart", first, "assess", "--withdraw")
 	s.start("B")
 	s.wait("what B gives back", func() bool { return s.assess("A", first, "assess").Restart == "" })
