@@ -69,7 +69,9 @@ func (m *many) again() bool { return commandOf(m.what) == wordRestart }
 // decided. So are the elements of a bundle: that has the same name, and is what can run once more.
 func (m *many) fitting(found []api.Activity, path string) []api.Activity {
 	if named := strings.ContainsAny(path, "/["); !named {
-		found = slices.DeleteFunc(newestOf(found), func(at api.Activity) bool { return api.Shown(at.Scope, at.Activity) != api.InScope(at.Scope, at.Activity) })
+		found = slices.DeleteFunc(newestOf(found), func(at api.Activity) bool {
+			return api.Shown(at.Scope, at.Activity) != api.InScope(at.Scope, at.Activity)
+		})
 	}
 	return slices.DeleteFunc(found, func(at api.Activity) bool {
 		if m.what == wordWithdraw {
