@@ -12,3 +12,12 @@ type RestartRequest struct {
 	Word     WordID          `json:"word,omitzero"`
 	Asked    bool            `json:"asked,omitempty"`
 }
+
+// ActivityRestart says that an activity which has ended is to run once more, or was to.
+type ActivityRestart string
+
+// What an ActivityRestart is.
+const (
+	RestartAsked   ActivityRestart = "asked"    // an operator wants it, and not all have given back what it had come to
+	RestartGivenUp ActivityRestart = "given-up" // it keeps its end, and not all who were asked know that
+)

@@ -179,6 +179,8 @@ type Activity struct {
 	Timeout    bool          `json:"timeout,omitempty"` // its deadline has ended it
 	Error      string        `json:"error,omitempty"`   // why its last attempt failed, where it went on after that
 	Waits      *EventWait    `json:"waits,omitempty"`   // of a receive that waits: for what
+	// Restart is, of what has ended, that it is to run once more; Reason says who wants that, and whose answer is missing.
+	Restart ActivityRestart `json:"restart,omitempty"`
 	// Priority is that of what is ready, offered or running; missing: 4.
 	Priority *int            `json:"priority,omitempty"`
 	Output   json.RawMessage `json:"output,omitempty"`

@@ -73,6 +73,7 @@ type Spoken struct {
 	Control  message.Truth
 	Data     message.Data
 	Lane     message.Lane
+	Rank     message.Rank // what the instance was given as its priority (N31)
 	// Onward: what leads out of the target was resolved on its host's behalf in the same
 	// transaction (N6).
 	Onward bool
@@ -115,6 +116,7 @@ func (s *Spoken) Message(t *processtable.Table) message.Message {
 		Data:    s.Data,
 		Lane:    s.Lane,
 		Clock:   s.Clock,
+		Rank:    s.Rank,
 	}}
 	if s.Onward {
 		m.OnBehalf, m.Onward = s.Node, true

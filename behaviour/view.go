@@ -46,6 +46,7 @@ type View struct {
 	Item       *message.Item             // of a manual activity that is offered or claimed (N27); nil: it is neither
 	Elements   *Elements                 // of a bundle that has begun (N21); nil: it is none, or has not
 	Restart    string                    // it has ended, and is to run once more: for people, who wants it, and for whose answer it waits; empty: it is not
+	GivenUp    bool                      // its restart is, and not all have answered yet
 	Error      string                    // why it is in error, or why the last attempt failed
 	RC         *int64                    // in error, where there is one; likewise Output
 	Output     []byte                    // CBOR container

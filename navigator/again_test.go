@@ -16,7 +16,7 @@ import (
 func spoken(m message.Message, o behaviour.Outcome) behaviour.Spoken {
 	return behaviour.Spoken{
 		Instance: m.Instance, Origin: m.Origin, Scope: m.SourceScope, Source: m.Source, Within: m.Scope, Number: m.Number, Clock: o.Clock, RC: o.RC, Output: o.Output, Ending: o.Ending, Reason: o.Reason,
-		Target: m.Activity, Node: m.Queue.Node, Control: m.Control, Data: m.Data, Lane: m.Lane, Onward: m.Onward,
+		Target: m.Activity, Node: m.Queue.Node, Control: m.Control, Data: m.Data, Lane: m.Lane, Rank: m.Rank, Onward: m.Onward,
 	}
 }
 
@@ -28,8 +28,10 @@ func TestS4MessagesAreBuiltAgain(t *testing.T) {
 		data("a -> x: n = n", "a -> y: text = text, inner.a = _RC", "a -> sink: list = list").
 		prepare()
 	a := p.activities.Get(processtable.RowID{Name: "a"})
+	urgent := folded(t, a)
+	urgent.Rank = message.RankOf(9)
 	for name, e := range map[string]behaviour.Effects{
-		"ran":     a.Conclude(folded(t, a), ran(t, 0, `{"n": 5, "text": "t", "list": [1, 2]}`), noon),
+		"ran":     a.Conclude(urgent, ran(t, 0, `{"n": 5, "text": "t", "list": [1, 2]}`), noon),
 		"skipped": a.skip(folded(t, a)),
 	} {
 		if len(e.Put) != 4 {

@@ -238,9 +238,9 @@ func (a *Activity) sentAgain(s *State, at *message.Snapshot, to *message.Connect
 	m, err := a.Again(behaviour.Spoken{
 		Instance: s.Entry.Instance, Origin: s.Origin, Scope: s.Entry.Scope, Source: a.Name, Clock: message.Next(s.Clock), RC: at.RC, Ending: at.Ending,
 		Output: at.Output, By: at.Restart.Doer, Number: at.Edition, Within: s.Entry.Scope, Target: to.Activity, Node: to.Node,
-		Control: to.Control, Data: to.Data, Lane: to.Lane,
+		Control: to.Control, Data: to.Data, Lane: to.Lane, Rank: s.Rank,
 	})
-	m.Rank, m.Trace = s.Rank, s.Trace
+	m.Trace = s.Trace
 	return m, err
 }
 

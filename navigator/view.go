@@ -28,7 +28,9 @@ func (a *Activity) View(of behaviour.State, now time.Time) behaviour.View {
 		}
 		v.Deadline, v.Child, v.At, v.Elements = at.Deadline, at.Child, at.At, a.counts(s)
 	}
-	v.Restart = a.restartText(s)
+	if r := s.Restart(); r != nil {
+		v.Restart, v.GivenUp = a.restartText(s), r.Refused != ""
+	}
 	switch {
 	case s.InError(): // the last attempt is one more than those that failed, where the program had ended
 		at := s.Snapshot

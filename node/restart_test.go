@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -46,10 +45,13 @@ type recalls struct {
 }
 
 // newRecalls has assess ended, and what it came to at pay and note.
-func newRecalls(t *testing.T) *recalls {
+func newRecalls(t *testing.T) *recalls { return recallsOf(t, nil) }
+
+// recallsOf is newRecalls of an instance with a priority; nil: it is given none.
+func recallsOf(t *testing.T, priority *int) *recalls {
 	r := &recalls{T: t, a: newKeeper(t, "A", recalledSites), b: newKeeper(t, "B", recalledSites), id: uuid.Must(uuid.NewV7()), seen: map[*keeper][]message.Message{}}
 	r.join()
-	r.a.must(r.a.start(r.id, `{"n": 7}`))
+	r.a.must(r.a.Begin(t.Context(), api.StartRequest{Instance: r.id, Process: "two@1", Input: json.RawMessage(`{"n": 7}`), Key: "monday", Priority: priority}))
 	r.until(func() bool { return r.tells(r.a, "source", record.EventStarted) == 1 })
 	r.carry(r.a, r.b)
 	r.until(func() bool { return r.tells(r.b, "rate", record.EventTerminated) == 1 })
@@ -188,7 +190,7 @@ func (r *recalls) restart(q api.RestartRequest) <-chan asked {
 	before, done := r.tells(r.a, "assess", record.EventRecalled), make(chan asked, 1)
 	q.Activity = "assess"
 	go func() {
-		w, err := r.a.Restart(context.Background(), r.id, q)
+		w, err := r.a.Restart(r.Context(), r.id, q) // which ends with the test
 		done <- asked{w, err}
 	}()
 	r.until(func() bool { return r.tells(r.a, "assess", record.EventRecalled) > before })
@@ -306,6 +308,37 @@ func TestN30ARestartIsWithdrawn(t *testing.T) {
 	r.expect(r.b, "pay", "48 of 0", "3 of 0")
 	if n := r.tells(r.a, "assess", record.EventTerminated); n != 1 {
 		t.Errorf("assess has ended %d times", n)
+	}
+}
+
+// N31: all that is sent for a restart, by its home, by those that give something back, and by those whose connectors come again, has the
+// priority of the instance, which no message of it that is left says any more; and so do the records from which it is sent.
+func TestN31WhatARestartSendsHasThePriority(t *testing.T) {
+	priority := 9
+	r := recallsOf(t, &priority)
+	r.restart(api.RestartRequest{}) // without an input: rate has to send it again
+	r.crash()
+	r.until(func() bool { r.both(); return r.tells(r.a, "assess", record.EventTerminated) == 2 })
+	kinds := map[message.Kind]int{}
+	for _, seen := range r.seen {
+		for i := range seen {
+			if m := &seen[i]; m.Rank != message.RankOf(int64(priority)) {
+				t.Errorf("%s from %s to %s, number %d, has rank %d", m.Kind, m.Source, m.Activity, m.Number, m.Rank)
+			} else {
+				kinds[m.Kind]++
+			}
+		}
+	}
+	if kinds[message.KindRecall] != 2 || kinds[message.KindRecalled] != 1 || kinds[message.KindConnector] < 4 {
+		t.Errorf("it was carried %v", kinds)
+	}
+	if got := r.finishes(); got != `{"n":7}` {
+		t.Errorf("it has come to %s", got)
+	}
+	for _, h := range r.history(r.b, "rate") {
+		if h.Event == record.EventTerminated && h.Rank != message.RankOf(int64(priority)) {
+			t.Errorf("the end of rate says rank %d", h.Rank)
+		}
 	}
 }
 

@@ -125,7 +125,8 @@ func (c *Commands) before(o *wish) (asked bool, answer *message.Answer, err erro
 	}
 	line, answered, err := c.Queue.Word(o.entry, home, o.word.ID)
 	if err == nil && answered != nil {
-		answer = &message.Answer{Word: o.word.ID, Result: answered.Word.Result, Text: answered.Reason}
+		said := answered.Answer()
+		answer = &said
 	}
 	return asked || line != nil || answer != nil, answer, err
 }

@@ -140,7 +140,7 @@ func (s *survey) spoken(history []record.AuditRecord, upto [record.Lanes]record.
 			all = append(all, behaviour.Spoken{
 				Instance: h.Instance, Origin: h.Origin, Scope: h.Scope, Source: h.Activity, Clock: h.Clock,
 				RC: h.RC, Ending: h.Ending, Reason: h.Reason, Output: h.Output, Kind: sent.Kind, Number: sent.Nth, Within: sent.Scope, Target: sent.Target, Node: sent.Node,
-				Control: sent.Control, Data: sent.Data, Lane: sent.Lane, Event: h.About, By: h.Doer(),
+				Control: sent.Control, Data: sent.Data, Lane: sent.Lane, Event: h.About, By: h.Doer(), Rank: h.Rank,
 				Onward: sent.Control.IsFalse() && passed[target],
 			})
 		}

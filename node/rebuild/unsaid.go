@@ -29,7 +29,7 @@ func (s *survey) unsaid(def behaviour.Process, history []record.AuditRecord) (al
 		h := &history[i]
 		if (h.Event == record.EventSkipped || h.Event == record.EventCancelled) && !told[entryOf(h)] {
 			all = append(all, def.Unsaid(behaviour.Spoken{
-				Instance: h.Instance, Origin: h.Origin, Scope: h.Scope, Source: h.Activity, Clock: h.Clock, Reason: h.Reason, Node: s.peer,
+				Instance: h.Instance, Origin: h.Origin, Scope: h.Scope, Source: h.Activity, Clock: h.Clock, Reason: h.Reason, Node: s.peer, Rank: h.Rank,
 			})...)
 		}
 	}
@@ -42,7 +42,7 @@ func (s *survey) passedAround(o *owed) (all []behaviour.Spoken) {
 		for i := range e.Messages {
 			if m := &e.Messages[i]; m.Onward {
 				all = append(all, o.def.Unsaid(behaviour.Spoken{
-					Instance: m.Instance, Origin: m.Origin, Scope: m.Scope, Source: m.Activity, Clock: message.Next(m.Clock), Node: s.peer,
+					Instance: m.Instance, Origin: m.Origin, Scope: m.Scope, Source: m.Activity, Clock: message.Next(m.Clock), Node: s.peer, Rank: m.Rank,
 				})...)
 			}
 		}

@@ -269,8 +269,11 @@ func (f *Facts) activities(r *Report, q *Question, ended ends, lives []live) {
 			case a.Added() && (scope == "" || l.State != api.ActivityInError):
 			case over:
 				r.Activities = append(r.Activities, f.endedActivity(a, rec))
-				if under && l.Restart != "" { // N30
-					r.Activities[len(r.Activities)-1].Reason = l.Restart
+				if last := &r.Activities[len(r.Activities)-1]; under && l.Restart != "" { // N30
+					last.Reason, last.Restart = l.Restart, api.RestartAsked
+					if l.GivenUp {
+						last.Restart = api.RestartGivenUp
+					}
 				}
 			case under:
 				l.awaitStart(f.Self, ended)

@@ -104,7 +104,7 @@ func (u *unheard) loaded(m *Machine, facts []Facts) {
 		return
 	}
 	if said := facts[0].Said; said != nil {
-		c.settled = &settledAnswer{answer: message.Answer{Result: said.Word.Result, Text: said.Reason}}
+		c.settled = &settledAnswer{answer: said.Answer()}
 	}
 	m.hear(u.word, nil)
 }

@@ -46,7 +46,7 @@ func (m *Machine) recall(w *word, c *command, end *record.AuditRecord) {
 		return
 	}
 	e := instancetable.NewEntry(key, m.process.Activity(key.Row()))
-	e.Known.Entry, e.Known.Origin, e.Known.Clock = key, end.Origin, max(end.Clock, c.message.Clock)
+	e.Known.Entry, e.Known.Origin, e.Known.Rank, e.Known.Clock = key, end.Origin, end.Rank, max(end.Clock, c.message.Clock)
 	wanted := restartWanted(c, end)
 	if input != nil {
 		if wanted.Wanted.Input, err = container.EncodeCBOR(input); err != nil {
@@ -197,23 +197,23 @@ func (m *Machine) answers(messages []message.Message, end *record.AuditRecord) (
 			home, _ := m.process.Table().HostOf(msg.SourceRow(), msg.Origin)
 			all = append(all, msg.Recalled(home, fmt.Sprintf("%s has been decided on %s's result", msg.Activity, msg.Source)))
 		case end != nil && end.Removed == nil:
-			all = append(all, m.sentAgain(end, msg.Source)...)
+			all = append(all, m.sentAgain(end, msg)...)
 		}
 	}
 	return all
 }
 
-// sentAgain builds once more what an activity that has ended had sent to another one.
-func (m *Machine) sentAgain(end *record.AuditRecord, to processtable.ActivityID) (all []message.Message) {
+// sentAgain builds once more what an activity that has ended had sent to the one that asks for it.
+func (m *Machine) sentAgain(end *record.AuditRecord, asks *message.Message) (all []message.Message) {
 	for i := range end.Sent {
 		sent := &end.Sent[i]
-		if sent.Kind != 0 || sent.Target != to {
+		if sent.Kind != 0 || sent.Target != asks.Source {
 			continue
 		}
 		msg, err := m.process.Again(behaviour.Spoken{
 			Instance: end.Instance, Origin: end.Origin, Scope: end.Scope, Source: end.Activity, Clock: end.Clock, RC: end.RC, Ending: end.Ending,
 			Output: end.Output, By: end.Doer(), Event: end.About, Number: sent.Nth, Within: sent.Scope, Target: sent.Target, Node: sent.Node,
-			Control: sent.Control, Data: sent.Data, Lane: sent.Lane,
+			Control: sent.Control, Data: sent.Data, Lane: sent.Lane, Rank: max(end.Rank, asks.Rank), // an end of before does not have it
 		})
 		if err != nil {
 			m.fail(err)

@@ -29,9 +29,11 @@ import (
 //	define [cache=0]     the process; the machine begins
 //	restart              the machine begins anew over the store
 //	start 1              instance 1 is to be started
-//	arrive s x 1 [FALSE] [@SCOPE]   a message from s for x of instance 1 comes into the store
+//	arrive s x 1 [FALSE] [@SCOPE] [#N]   a message from s for x of instance 1 comes into the store
 //	cancel s x 1 [@SCOPE]   s cancels x of instance 1: that comes into the store
 //	refused s x 1        one that does not fit
+//	recall s x 1 N       a restart of s recalls what it has sent x, under number N: that comes into the store
+//	recalled y x 1 N [REASON]   y has given that back to x, or says why not
 //	ended x 1 [stopped]  x of instance 1 of another process has ended
 //	event go x 1 2       event go, which has met x of instance 1 in its second round, comes into the store
 //	marker 1             the marker of instance 1 comes into the store
@@ -115,6 +117,8 @@ func (s *script) do(d *datadriven.TestData) {
 		m := s.message(words, false)
 		m.Kind, m.Control, m.Body = message.KindCancel, message.Unresolved, message.EncodeCancel(message.Cancel{Reason: words[0] + " cancels it"})
 		s.arrive(m)
+	case "recall", "recalled":
+		s.arrive(s.recall(d.Cmd, words))
 	case "event":
 		s.arrive(s.met(s.entry(words[1], words[2]), processtable.EventID(words[0]), s.number(words[3])))
 	case "ended":
@@ -239,6 +243,8 @@ func (s *script) message(words []string, foreign bool) message.Message {
 		switch {
 		case w == "FALSE":
 			m.Control = message.False
+		case strings.HasPrefix(w, "#"):
+			m.Number = uint64(s.number(w[1:]))
 		case scoped:
 			m.Scope, m.SourceScope = message.Scope(scope), message.Scope(scope)
 		default:
@@ -529,7 +535,13 @@ func txShown(tx *record.Tx) string {
 			parts = append(parts, "answers "+string(m.Queue.Node))
 			continue
 		}
-		switch line := fmt.Sprintf("puts %s -> %s", m.Source, m.Activity); {
+		line := fmt.Sprintf("puts %s -> %s", m.Source, m.Activity)
+		if m.Kind == message.KindConnector && m.Number != 0 {
+			line += fmt.Sprintf(" #%d", m.Number)
+		}
+		switch {
+		case m.Kind == message.KindRecall || m.Kind == message.KindRecalled:
+			parts = append(parts, recallShown(&m))
 		case m.Kind == message.KindStart:
 			parts = append(parts, fmt.Sprintf("starts %d of %s", binary.BigEndian.Uint64(m.Instance[8:]), m.Queue.Process))
 		case m.Kind == message.KindMarker:
@@ -544,6 +556,7 @@ func txShown(tx *record.Tx) string {
 		name := eventNames[a.Event]
 		parts = append(parts, fmt.Sprintf("%s %s", a.Activity, name))
 	}
+	parts = append(parts, supersededShown(tx)...)
 	for _, a := range tx.Refuse {
 		parts = append(parts, "sets aside: "+a.Reason)
 	}

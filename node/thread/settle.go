@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"slices"
 
 	"fmqm/behaviour"
@@ -376,6 +377,9 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects *behaviou
 		if p := &effects.Put[i]; p.Source == key.Activity && p.SourceScope == key.Scope && p.Instance == key.Instance && p.Entry() != key && p.Kind != message.KindNotice && p.Kind != message.KindRecord {
 			r.Sent = append(r.Sent, sentAs(p))
 		}
+	}
+	if effects.Ends || len(r.Sent) > 0 { // what is sent again, or anew after a restart, has it from here
+		r.Rank = cmp.Or(r.Rank, s.Rank)
 	}
 	return r
 }

@@ -185,6 +185,9 @@ func (s *modelStore) apply(p *pendingTx) (remote []message.Message) {
 	for _, t := range tx.Timers {
 		s.timers[timerKey{t.Name, t.Due, t.Entry}] = t
 	}
+	for _, ended := range tx.Supersede {
+		s.supersede(ended)
+	}
 	s.audits = append(s.audits, tx.Audit...)
 	for _, a := range tx.Refuse {
 		s.numbered++

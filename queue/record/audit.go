@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"time"
 
 	"fmqm/message"
@@ -145,8 +146,8 @@ type AuditRecord struct {
 	Erased *Erased `json:",omitempty"`
 	// Search is, of EventStarted, what the instance is found by: what the index of values has of it.
 	Search []Searched `json:",omitempty"`
-	// Rank is, of EventStarted, the priority that the instance was given, and of EventExpedited that which it has from then
-	// on; 0: it was given none.
+	// Rank is the priority that the instance was given, of EventStarted, of what ends an activity, and of what has sent something;
+	// and of EventExpedited that which it has from then on. 0: it was given none.
 	Rank message.Rank `json:",omitempty"`
 	// Removed is not nil where the record itself was removed by retention: then there is
 	// nothing in it but what Removed has.
@@ -163,6 +164,15 @@ func (a *AuditRecord) Hearsay() bool {
 	default:
 		return false
 	}
+}
+
+// Answer is how an operator's word was answered that the record is about: its Word is not nil.
+func (a *AuditRecord) Answer() message.Answer {
+	said := message.Answer{Word: a.Word.ID, Result: a.Word.Result, Text: a.Reason}
+	if a.Event == EventKept && said.Result == message.WordRefused { // whose reason is shown at the activity, and says no more than why
+		said.Text = fmt.Sprintf("%s %s: %s", a.Word.Wish, a.Scope.Path(a.Activity), a.Reason)
+	}
+	return said
 }
 
 // Doer is who did the activity that the record is about, or has started its instance; zero: no person.

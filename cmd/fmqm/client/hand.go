@@ -89,10 +89,20 @@ func handFlags(what string) []cli.Flag {
 
 // Words to an activity, as the API has them.
 const (
-	wordRetry  = "retry"
-	wordFinish = "finish"
-	wordSkip   = "skip"
+	wordRetry    = "retry"
+	wordFinish   = "finish"
+	wordSkip     = "skip"
+	wordRestart  = "restart"
+	wordWithdraw = "withdraw" // of a restart
 )
+
+// commandOf is the command with which a word is said.
+func commandOf(what string) string {
+	if what == wordWithdraw {
+		return wordRestart
+	}
+	return what
+}
 
 // hand gives an operator's word about an activity, or many.
 func hand(c *cli.Context, what string) error {
@@ -137,6 +147,8 @@ func hand(c *cli.Context, what string) error {
 	switch {
 	case said.Result == api.WordQueued:
 		common.Talk(c, "queued: %s: %s", said.Reason, askWord(what, id, name, said.Node, said.ID))
+	case what == wordRestart:
+		common.Talk(c, "%s runs once more; see fmqm status %s", name, id)
 	case what == wordRetry:
 		common.Talk(c, "%s goes on; see fmqm status %s", name, id)
 	default:
@@ -146,7 +158,9 @@ func hand(c *cli.Context, what string) error {
 }
 
 // doneWith says what an activity is after a word.
-var doneWith = map[string]string{wordRetry: "retried", wordFinish: "finished", wordSkip: "skipped"}
+var doneWith = map[string]string{
+	wordRetry: "retried", wordFinish: "finished", wordSkip: "skipped", wordRestart: "restarted", wordWithdraw: "not restarted",
+}
 
 // given are the containers that a word brings.
 type given struct{ input, output common.JSONInput }
@@ -184,6 +198,11 @@ func (w *word) say(ctx context.Context, client *api.Client) (api.Word, error) {
 			Scope: w.scope, Activity: w.activity, Input: bytes.TrimSpace(w.given.input.Text), Output: output, Reason: w.reason, Word: w.id, Asked: asked,
 		})
 	}
+	if commandOf(w.what) == wordRestart {
+		return client.Restart(ctx, w.instance, api.RestartRequest{
+			Scope: w.scope, Activity: w.activity, Input: bytes.TrimSpace(w.given.input.Text), Withdraw: w.what == wordWithdraw, Reason: w.reason, Word: w.id, Asked: asked,
+		})
+	}
 	r := api.HandRequest{Scope: w.scope, Activity: w.activity, Output: output, Reason: w.reason, Word: w.id, Asked: asked}
 	if w.what == wordFinish {
 		return client.Finish(ctx, w.instance, r)
@@ -193,7 +212,7 @@ func (w *word) say(ctx context.Context, client *api.Client) (api.Word, error) {
 
 // all gives a word about every execution of an activity that it fits.
 func all(c *cli.Context, what string, id api.InstanceID, path string) error {
-	if c.IsSet("word") || what == wordRetry && (c.IsSet("output") || c.IsSet("input")) {
+	if c.IsSet("word") || c.IsSet("input") || what == wordRetry && c.IsSet("output") {
 		return common.Usagef("--output, --input and --word are for one execution: leave out --all, or name it, such as documents#2/%s", path)
 	}
 	m := &many{what: what, reason: c.String("reason")}
@@ -211,10 +230,7 @@ func all(c *cli.Context, what string, id api.InstanceID, path string) error {
 		return err
 	}
 	if len(deeds) == 0 {
-		fits := "in error"
-		if what != wordRetry {
-			fits = "under way"
-		}
+		fits := map[string]string{wordRetry: "in error", wordFinish: "under way", wordSkip: "under way", wordRestart: "known to have run to its end", wordWithdraw: "being restarted"}[what]
 		return &common.Error{Exit: common.ExitNotFound, Text: fmt.Sprintf("%s is nowhere %s in %s, as far as the nodes tell; see fmqm status %s --tree", path, fits, id, id)}
 	}
 	failed, err := m.carryOut(c, a, deeds)
@@ -228,10 +244,16 @@ func all(c *cli.Context, what string, id api.InstanceID, path string) error {
 // executions are those of an activity that a word fits. All pages are read before the first word, which
 // may change what is on those after it.
 func (m *many) executions(c *cli.Context, a asked, id api.InstanceID, path string) (deeds []deed, err error) {
-	page := api.StatusRequest{Tree: true, States: []api.ActivityState{api.ActivityInError}}
-	if m.what != wordRetry {
+	page := api.StatusRequest{Tree: true}
+	switch m.what {
+	case wordRetry:
+		page.States = []api.ActivityState{api.ActivityInError}
+	case wordRestart, wordWithdraw:
+		page.States = []api.ActivityState{api.ActivityTerminated}
+	default:
 		page.States = []api.ActivityState{api.ActivityInError, api.ActivityRunning, api.ActivityReady}
 	}
+	var found []api.Activity
 	for {
 		st, err := a.client.StatusOf(c.Context, id, page)
 		if err != nil {
@@ -239,21 +261,35 @@ func (m *many) executions(c *cli.Context, a asked, id api.InstanceID, path strin
 		}
 		warn(c, st.Unreachable, st.More)
 		for _, at := range st.Activities {
-			if name := api.Shown(at.Scope, at.Activity); at.Activity == path || name == path {
-				deeds = append(deeds, deed{Instance: id, Process: st.Process, State: st.State, Scope: at.Scope, Activity: at.Activity, Node: at.Node, Plan: m.what, Reason: at.Reason})
+			if at.Activity == path || api.Shown(at.Scope, at.Activity) == path {
+				found = append(found, at)
 			}
 		}
-		if st.Next == "" || st.Next == page.After {
-			return deeds, nil
+		if st.Next != "" && st.Next != page.After {
+			page.After = st.Next
+			continue
 		}
-		page.After = st.Next
+		if m.again() {
+			found = m.fitting(found, path)
+		}
+		for _, at := range found {
+			deeds = append(deeds, deed{Instance: id, Process: st.Process, State: st.State, Scope: at.Scope, Activity: at.Activity, Node: at.Node, Plan: m.what, Reason: at.Reason})
+		}
+		return deeds, nil
 	}
 }
 
 // askWord says what comes of a word that is queued, and how to ask for it.
 func askWord(what string, id api.InstanceID, activity, node string, word api.WordID) string {
-	verb := map[string]string{wordRetry: "retries", wordFinish: "finishes", wordSkip: "skips"}[what]
-	return fmt.Sprintf("%s %s %s as soon as it hears of it; for what has come of it, ask again with: fmqm %s %s %s --word %s", node, verb, activity, what, id, activity, word)
+	will := map[string]string{
+		wordRetry: "retries %s as soon as it hears of it", wordFinish: "finishes %s as soon as it hears of it", wordSkip: "skips %s as soon as it hears of it",
+		wordRestart: "restarts %s once all have given back what it had come to", wordWithdraw: "gives the restart of %s up as soon as it hears of it",
+	}[what]
+	command := commandOf(what)
+	if what == wordWithdraw {
+		command += " --withdraw"
+	}
+	return fmt.Sprintf("%s "+will+"; for what has come of it, ask again with: fmqm %s %s %s --word %s", node, activity, command, id, activity, word)
 }
 
 // begin does what a word about many is about.
@@ -265,7 +301,7 @@ func (m *many) begin(c *cli.Context) (err error) {
 		return common.Usagef("--all is about one activity: name INSTANCE and ACTIVITY")
 	case m.what == wordRetry && c.IsSet("output"):
 		return common.Usagef("--output is for one activity: name INSTANCE and ACTIVITY")
-	case m.what == wordRetry && c.IsSet("input"):
+	case c.IsSet("input"):
 		return common.Usagef("--input is for one activity: name INSTANCE and ACTIVITY")
 	case m.what == wordFinish && !c.IsSet("output"):
 		return common.Usagef("--output is missing: what the activity gives, as JSON; fmqm skip ends it without one")

@@ -28,7 +28,7 @@ func manyFlags() []cli.Flag {
 
 // many is a command about all instances that a filter names.
 type many struct {
-	what     string // retry, finish, skip, terminate, suspend, resume or expedite
+	what     string // retry, finish, skip, restart, withdraw, terminate, suspend, resume or expedite
 	filter   filter
 	activity string    // of a word: which one; empty: all in error
 	given    given     // of a word
@@ -54,7 +54,7 @@ type deed struct {
 }
 
 // ofActivity: the command is about activities, and not about instances as a whole.
-func ofActivity(what string) bool { return what == wordRetry || what == wordFinish || what == wordSkip }
+func ofActivity(what string) bool { return doneWith[what] != "" }
 
 // aboutMany says what a command without arguments is about; nil if it names its arguments.
 // One that names nothing at all is refused, and so is one that means everything.
@@ -63,27 +63,27 @@ func aboutMany(c *cli.Context, what string, arguments ...string) (*many, error) 
 	if err != nil {
 		return nil, err
 	}
-	word := ofActivity(what)
+	word, command := ofActivity(what), commandOf(what)
 	ofProcess := what == "terminate" && len(f.given) == 1 && strings.Contains(f.request.Process, "@") // which instance is meant
 	activity := ""
 	switch {
 	case (word || what == wordExpedite) && len(f.given) > 0 && c.NArg() == 1:
 		if _, err := api.ParseInstance(c.Args().First()); err == nil {
-			return nil, common.Usagef("%s: name %s, or select instances with flags, not both", what, strings.Join(arguments, " and "))
+			return nil, common.Usagef("%s: name %s, or select instances with flags, not both", command, strings.Join(arguments, " and "))
 		}
 		activity = c.Args().First()
 	case c.NArg() > 0 && (len(f.given) > 0 && !ofProcess || c.IsSet("limit") || c.Bool("yes")):
-		return nil, common.Usagef("%s: name %s, or select instances with flags, not both", what, strings.Join(arguments, " and "))
+		return nil, common.Usagef("%s: name %s, or select instances with flags, not both", command, strings.Join(arguments, " and "))
 	case c.NArg() > 0 && c.NArg() < len(arguments):
-		return nil, common.Usagef("%s is missing: see fmqm %s --help", arguments[c.NArg()], what)
+		return nil, common.Usagef("%s is missing: see fmqm %s --help", arguments[c.NArg()], command)
 	case c.NArg() > 0:
 		return nil, nil
 	case len(f.given) == 0:
-		return nil, common.Usagef("%s is missing: see fmqm %s --help; or select instances with --process, --since, --in-error or --state", arguments[0], what)
+		return nil, common.Usagef("%s is missing: see fmqm %s --help; or select instances with --process, --since, --in-error or --state", arguments[0], command)
 	}
 	switch {
 	case word && what != wordRetry && activity == "":
-		return nil, common.Usagef("ACTIVITY is missing: which one of each instance; see fmqm %s --help", what)
+		return nil, common.Usagef("ACTIVITY is missing: which one of each instance; see fmqm %s --help", command)
 	case f.ended():
 		return nil, common.Usagef("--state %s: what has ended has nothing left to %s", f.request.State, what)
 	case len(f.given) == 1 && f.request.State == api.InstanceRunning:
@@ -141,7 +141,7 @@ func (m *many) plan(c *cli.Context, a asked) (deeds []deed, all found, err error
 			}
 			return nil
 		}
-		if !m.filter.request.InError { // wherever it is under way
+		if !m.filter.request.InError || m.again() { // wherever it is under way, or has ended
 			some, err := m.executions(c, a, i.Instance, m.activity)
 			deeds = append(deeds, some...)
 			return err
@@ -183,7 +183,11 @@ func (m *many) summary(deeds []deed) string {
 	if ofActivity(m.what) {
 		what = text.Counted(len(deeds), "activity", "activities") + " of " + what
 	}
-	return m.what + " " + what + ": " + strings.Join(texts, ", ")
+	verb := m.what
+	if verb == wordWithdraw {
+		verb = "give up the restart of"
+	}
+	return verb + " " + what + ": " + strings.Join(texts, ", ")
 }
 
 func (m *many) list(p *common.Printer) (*common.List, func(deed) error) {
@@ -293,7 +297,7 @@ func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
 	switch m.what {
 	case "suspend", "resume", wordExpedite:
 		m.word(ctx, client, d)
-	case wordRetry, wordFinish, wordSkip:
+	case wordRetry, wordFinish, wordSkip, wordRestart, wordWithdraw:
 		var said api.Word
 		said, d.err = (&word{what: m.what, instance: d.Instance, scope: d.Scope, activity: d.Activity, reason: m.reason, given: m.given}).say(ctx, client)
 		d.Result, d.Reason = string(said.Result), said.Reason

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,6 +29,7 @@ type sites struct {
 	up    map[string]*daemon.Daemon
 	more  map[string]string // of a site's configuration
 	peers map[string]string // what a site's configuration says of its peer; without: its address
+	obeys map[string]string // whom of other sites a site obeys; without: everybody
 }
 
 // patience bounds what a test waits for.
@@ -52,8 +54,8 @@ func (s *sites) start(names ...string) {
 		if !other {
 			how = "http://" + s.address(peer)
 		}
-		text := fmt.Sprintf("node: %s\ndata: store-%s\nlisten: %s\ninsecure: true\nremote_operators: [{site: \"*\"}]\nsocket: %s.sock\nlinks: {peers: {%s: %s}}\nprograms: {echo: {builtin: echo}, fail: {builtin: fail}, sleep: {builtin: sleep}, loud: {exec: [/bin/sh, -c, 'cat >/dev/null; echo first >&2; printf \"bad \\\\033[31mword\\n\" >&2; exit 3']}}\nlimits: {container: 4KiB}\n",
-			name, name, s.address(name), name, peer, how) + s.more[name]
+		text := fmt.Sprintf("node: %s\ndata: store-%s\nlisten: %s\ninsecure: true\nremote_operators: %s\nsocket: %s.sock\nlinks: {peers: {%s: %s}}\nprograms: {echo: {builtin: echo}, fail: {builtin: fail}, sleep: {builtin: sleep}, loud: {exec: [/bin/sh, -c, 'cat >/dev/null; echo first >&2; printf \"bad \\\\033[31mword\\n\" >&2; exit 3']}}\nlimits: {container: 4KiB}\n",
+			name, name, s.address(name), cmp.Or(s.obeys[name], `[{site: "*"}]`), name, peer, how) + s.more[name]
 		s.up[name] = daemontest.Start(s, daemontest.Config(s, s.dir, name, text), zerolog.Nop())
 	}
 }
