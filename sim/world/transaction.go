@@ -300,10 +300,10 @@ func (x *watch) complete(s *site, t *transaction, r *record.AuditRecord) {
 	}
 }
 
-// isEmpty: nothing is left of an entry, but for a time that came as it ended and is to be absorbed.
+// isEmpty: nothing is left of an entry, but for a time or a word that came as it ended and is to be absorbed, or answered.
 func (d *shadow) isEmpty(e message.Entry) bool {
 	for k := range d.messages[e] {
-		if k.Kind != message.KindDue {
+		if k.Kind != message.KindDue && k.Kind != message.KindWord {
 			return false
 		}
 	}

@@ -210,7 +210,7 @@ func TestWhatIsLeftOfANotice(t *testing.T) {
 		left  []message.Kind
 		empty bool
 	}{
-		"nothing": {nil, true}, "a time": {[]message.Kind{message.KindDue}, true},
+		"nothing": {nil, true}, "a time": {[]message.Kind{message.KindDue}, true}, "a word": {[]message.Kind{message.KindWord}, true},
 		"its state": {[]message.Kind{message.KindSnapshot}, false}, "its state and a time": {[]message.Kind{message.KindDue, message.KindSnapshot}, false},
 	} {
 		d := newShadow()

@@ -18,8 +18,8 @@ func TestTheExamplesAsOnePaste(t *testing.T) {
 		"insurance-claim": {"event paper C-2", `we miss: "policy"`, "will be paid: it was the storm"},
 		"ship-repair":     {`"outcome":"part_arrived","serial":"S-1"`, "S-1 fitted", `"outcome":"called_off"`, "dry dock 2, Rotterdam", "slip 1"},
 		"warehouse-order": {`"tracking":"W-O-1"`, "no lamp here, and the depot did not answer in time", "glass breaks", "terminated by", "the depot did not answer"},
-		"damage-claim":    {"is offered to 1 person", "refused", "bob@office", "800 will be paid (as the policy says)"},
-		"ward-sample":     {"ruiz@ward", "refused", `"confirmed_by":"ruiz@ward"`},
+		"damage-claim":    {"is offered to 1 person", "ann@branch may not have it", "ames@office may not have it", "bob@office", "800 will be paid (as the policy says)"},
+		"ward-sample":     {"ruiz@ward has claimed it", "withdrawn", `"confirmed_by":"ruiz@ward"`},
 		"stock-night":     {"30 22 * * 1-6 Europe/Berlin", "s04: deadline", `"failed":1`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,6 +49,29 @@ func TestTheExamplesAsOnePaste(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Examples run beside each other: no two of their sites listen at the same address.
+func TestNoTwoSitesOfExamplesListenAtTheSameAddress(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	whose := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := regexp.MustCompile(`(?m)^listen: (\S+)`).FindSubmatch(text)
+		if at == nil {
+			continue
+		}
+		if other := whose[string(at[1])]; other != "" {
+			t.Errorf("%s and %s listen at %s", other, file, at[1])
+		}
+		whose[string(at[1])] = file
 	}
 }
 
