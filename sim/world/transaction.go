@@ -191,7 +191,7 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 		}
 	}
 	for e, keys := range t.put {
-		if d.ended[e] && !x.touched(e) && !x.repeated(e) && slices.ContainsFunc(keys, func(k message.Key) bool {
+		if d.ended[e] && !t.recalls(e) && !x.touched(e) && !x.repeated(e) && slices.ContainsFunc(keys, func(k message.Key) bool {
 			return k.Kind != message.KindNotice && k.Kind != message.KindWord && d.messages[e][k] && !d.absorbs(e, k)
 		}) {
 			late = append(late, shown(e))
@@ -224,6 +224,8 @@ func (d *shadow) absorbs(e message.Entry, k message.Key) bool {
 	switch {
 	case k.Kind == message.KindDue, k.Kind == message.KindCancel, k.Kind == message.KindNotice: // that an error is over may come with the end of all
 		return true
+	case k.Kind == message.KindRecall, k.Kind == message.KindRecalled: // of a restart that is refused, or given up
+		return true
 	case k.Kind == message.KindReturn && k.Source != processtable.Sink && k.Source != processtable.Source: // an error, which has come to an end as well
 		return true
 	case k.Kind == message.KindReturn:
@@ -232,6 +234,13 @@ func (d *shadow) absorbs(e message.Entry, k message.Key) bool {
 		return true
 	}
 	return how == record.EventCancelled
+}
+
+// recalls: a restart of it is under way, or given up, and its end stands (N30).
+func (t *transaction) recalls(e message.Entry) bool {
+	return slices.ContainsFunc(t.records, func(r record.AuditRecord) bool {
+		return entryOf(&r) == e && (r.Event == record.EventRecalled || r.Event == record.EventKept)
+	})
 }
 
 func isConnector(k message.Key) bool { return k.Kind == message.KindConnector }
