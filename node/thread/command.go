@@ -99,6 +99,9 @@ type unheard struct {
 func (u *unheard) loaded(m *Machine, facts []Facts) {
 	c := u.word.say.(*command)
 	key := c.message.Key()
+	if c.verdict != nil || m.commands[keyOf(&c.message)] != u.word { // what it had asked for has ended meanwhile, and answers it
+		return
+	}
 	if u.sought && !slices.ContainsFunc(facts[0].Messages, func(msg message.Message) bool { return msg.Key() == key }) {
 		m.wordGone(c)
 		return

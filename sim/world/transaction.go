@@ -179,7 +179,7 @@ func (x *watch) judge(s *site, d *shadow, t *transaction) {
 	}
 	var gone, late []string
 	for e, keys := range t.removed {
-		if ended[e] || x.touched(e) || x.repeated(e) && (d.ended[e] || d.isOver(e)) {
+		if ended[e] || t.recalls(e) || x.touched(e) || x.repeated(e) && (d.ended[e] || d.isOver(e)) {
 			continue
 		}
 		if d.ended[e] && !slices.ContainsFunc(keys, func(k message.Key) bool { return !d.absorbs(e, k) }) {
@@ -236,7 +236,8 @@ func (d *shadow) absorbs(e message.Entry, k message.Key) bool {
 	return how == record.EventCancelled
 }
 
-// recalls: a restart of it is under way, or given up, and its end stands (N30).
+// recalls: a restart of it is under way, or given up, and its end stands; or what has come to it is taken out for
+// the restart of another (N30).
 func (t *transaction) recalls(e message.Entry) bool {
 	return slices.ContainsFunc(t.records, func(r record.AuditRecord) bool {
 		return entryOf(&r) == e && (r.Event == record.EventRecalled || r.Event == record.EventKept)
