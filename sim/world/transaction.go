@@ -98,18 +98,21 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	return nil
 }
 
-// superseded: it is the end of an activity that is restarted, which becomes a line of history as it is (N30).
+// superseded: it is the end of an activity that is restarted, which becomes a line of history as it is (N30); or is one already, where
+// a store is filled from another.
 func (x *watch) superseded(s *site, key []byte, r *record.AuditRecord) bool {
-	e, d := entryOf(r), x.shadows[s.name]
-	place := string(record.AppendEndKey(nil, &e))
-	if _, known := d.audit[place]; !known || !ends(r) || key[0] != record.ClassHistory {
+	if !ends(r) || key[0] != record.ClassHistory {
 		return false
 	}
-	if !d.ended[e] {
-		x.world.breaks("4", "%s is restarted at %s, and had not ended", shown(e), s.name)
+	e, d := entryOf(r), x.shadows[s.name]
+	place := string(record.AppendEndKey(nil, &e))
+	if stands, known := d.audit[place]; known && stands == d.audit[string(key)] {
+		if !d.ended[e] {
+			x.world.breaks("4", "%s is restarted at %s, and had not ended", shown(e), s.name)
+		}
+		delete(d.ended, e)
+		delete(d.audit, place)
 	}
-	delete(d.ended, e)
-	delete(d.audit, place)
 	return true
 }
 
