@@ -240,7 +240,7 @@ func (a *Activity) tidy(s *State, e *behaviour.Effects) {
 		e.Put = append(e.Put, a.unwait(s, &at, came)...)
 	}
 	if waits && !e.Waits() { // its deadline stays set
-		e.Timers = slices.DeleteFunc(s.Timers(), s.Came)
+		e.Timers = s.pending()
 	}
 }
 

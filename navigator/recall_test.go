@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
@@ -239,6 +240,18 @@ func TestR54DecidedByWhatCameBefore(t *testing.T) {
 				t.Errorf("once that was answered: %s", show(p, e))
 			}
 		}
+	}
+}
+
+// R54: what is under way stays so: its timers, too.
+func TestR54ARecallLeavesTheTimers(t *testing.T) {
+	p := recalledProcess(t)
+	x, due := activityOf(p, "x"), noon.Add(time.Hour)
+	waits := own(x, message.KindSnapshot, message.EncodeSnapshot(message.Snapshot{Iteration: 1, Attempt: 1, LastFailure: "it had no time", Due: due}))
+	s := folded(t, x, brought(from(t, x, "a", T, `{"n": 5}`), 0, 1), brought(from(t, x, "b", T, ""), 0, 2), waits, recallOf(x, "a", 4, message.Recall{}, 3))
+	e := x.Decide(s, noon)
+	if len(e.Timers) != 1 || !e.Timers[0].Due.Equal(due) || !strings.Contains(show(p, e), "has been decided") {
+		t.Errorf("its timers are %+v: %s", e.Timers, show(p, e))
 	}
 }
 

@@ -67,6 +67,9 @@ func (s *State) Timers() []behaviour.Timer {
 	return times(s.Snapshot)
 }
 
+// pending are the timers whose time has not come: what stays set where the snapshot does.
+func (s *State) pending() []behaviour.Timer { return slices.DeleteFunc(s.Timers(), s.Came) }
+
 // pausing reports that a pause is not over.
 func (s *State) pausing() bool {
 	due := s.reached().Due

@@ -144,12 +144,12 @@ func (a *Activity) answersRecall(s *State) (behaviour.Effects, bool) {
 	o := behaviour.Outcome{What: behaviour.Recalled, Clock: message.Next(s.Clock), Iteration: s.progress().Iteration, Run: s.reached().Run}
 	if why != "" {
 		o.Reason, o.RC = why, noCode
-		return behaviour.Effects{Takes: []message.Key{t.m.Key()}, Put: []message.Message{a.answerTo(s, t, why)}, Outcome: o}, true
+		return behaviour.Effects{Takes: []message.Key{t.m.Key()}, Put: []message.Message{a.answerTo(s, t, why)}, Timers: s.pending(), Outcome: o}, true
 	}
 	o.Reason = fmt.Sprintf("%s is to be restarted: what it had come to is taken out here", t.m.Source)
 	stays := t.m
 	stays.Body, stays.From, stays.Arrival = message.EncodeRecall(message.Recall{Answered: true}), "", message.Arrival{}
-	e := behaviour.Effects{Put: []message.Message{stays, a.answerTo(s, t, "")}, Outcome: o}
+	e := behaviour.Effects{Put: []message.Message{stays, a.answerTo(s, t, "")}, Timers: s.pending(), Outcome: o}
 	for _, k := range s.Keys {
 		if (k.Kind == message.KindConnector || k.Kind == message.KindRecall) && k.Source == t.m.Source && k.Scope == s.Entry.Scope && k.Number < t.m.Number {
 			e.Takes = append(e.Takes, k)
