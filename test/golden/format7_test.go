@@ -146,8 +146,10 @@ activities:
   begin: {node: C, process: listens, input: Order, output: Order}
   say:   {node: C, send: {event: said, key: text}, input: Order}
   again: {node: C, send: {event: said, key: text}, input: Order}
+  rest:  {node: C, wait: {for: 10s}}
 control:
-  - say -> begin # so that the receive has its event before the thread of its process stands
+  - say -> rest # so that the receive has its event, and has ended with it, before the thread of its process stands
+  - rest -> begin
 data:
   - source -> begin
   - source -> say
@@ -237,4 +239,5 @@ func (m *maker) speak() {
 	})
 	m.until("C", "fmqm event list", instance(49).String(), 1)
 	m.until("C", fmt.Sprintf("fmqm status %s", instance(48)), "finished", 1) // as the story tells it: C is to die after that
+	m.until("C", fmt.Sprintf("fmqm history %s", instance(49)), "begin  begun", 1)
 }
