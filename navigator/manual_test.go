@@ -71,7 +71,7 @@ func tales(e behaviour.Effects) string {
 	words := map[behaviour.What]string{
 		behaviour.Offered: "offered", behaviour.Claimed: "claimed", behaviour.Released: "released", behaviour.Transferred: "transferred", behaviour.Saved: "saved",
 		behaviour.Completed: "completed", behaviour.Withdrawn: "withdrawn", behaviour.Terminated: "terminated", behaviour.Iterated: "iterated", behaviour.Cancelled: "cancelled",
-		behaviour.InError: "in error", behaviour.Retried: "retried", behaviour.Stopped: "stopped",
+		behaviour.InError: "in error", behaviour.Retried: "retried", behaviour.Stopped: "stopped", behaviour.Skipped: "skipped",
 	}
 	var all []string
 	for _, o := range append(slices.Clone(e.Lines), e.Outcome) {
@@ -236,6 +236,17 @@ func TestR46AnItemIsWithdrawn(t *testing.T) {
 		if _, err := a.Command(s, behaviour.Work{Wish: message.WishComplete, By: ann}, noon); err == nil || a.Item(s) != nil {
 			t.Errorf("after %s it can be completed: %v", c.what, err)
 		}
+	}
+}
+
+// R46, R50: an operator's hand withdraws the item, and history has with it who it was.
+func TestR46WhoHasWithdrawnAnItemIsTold(t *testing.T) {
+	a := approval(t, nil)
+	s := offered(t, a)
+	said(t, a, s, behaviour.Work{Wish: message.WishClaim, By: ann})
+	e := byHand(t, a, s, hand(t, ""))
+	if got := tales(e); got != "withdrawn ann, skipped alice at B" || e.Lines[0].Operator != "alice at B" || e.Lines[0].Reason != "done on paper" {
+		t.Errorf("%s: %+v", got, e.Lines)
 	}
 }
 
