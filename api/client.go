@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"fmqm/internal/text"
 )
 
 // DefaultTo is where a node is asked unless somebody says otherwise: the local socket.
@@ -305,7 +307,7 @@ func ask[A any](ctx context.Context, c *Client, timeout time.Duration, method, p
 func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var content io.Reader
 	if body != nil {
-		b, err := encode(body)
+		b, err := text.Encode(body)
 		if err != nil {
 			return nil, Errorf(CodeUsage, "correct it", "the request is not JSON: %v", err)
 		}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,6 +19,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"fmqm/internal/text"
 )
 
 // How long a caller has to send the body of a request, and to read an answer. They are for
@@ -92,10 +93,10 @@ func writeError(w http.ResponseWriter, status int, e *Error) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	body, err := encode(v)
+	body, err := text.Encode(v)
 	if err != nil {
 		status = http.StatusInternalServerError
-		body, _ = encode(errorBody{Errorf(CodeFailed, "report it", "the answer cannot be encoded: %v", err)})
+		body, _ = text.Encode(errorBody{Errorf(CodeFailed, "report it", "the answer cannot be encoded: %v", err)})
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -103,15 +104,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	// Without a deadline of its own (a test's recorder) the connection's holds.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
 	_, _ = w.Write(body) // the caller has gone: nobody is left to tell
-}
-
-// encode writes JSON and a newline, with < > & as they are.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return b.Bytes(), err
 }
 
 type server struct{ b Backend }

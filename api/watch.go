@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"fmqm/internal/text"
 )
 
 const (
@@ -63,7 +65,7 @@ func (s *eventStream) beat(every time.Duration) (stop func()) {
 }
 
 func (s *eventStream) line(v any) error {
-	b, err := encode(v)
+	b, err := text.Encode(v)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/container"
+	"fmqm/internal/text"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/record"
@@ -99,7 +100,7 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(map[string]any{"error": notice.Error, "attempts": notice.Attempts, "cleared": notice.Cleared})
+		return text.Encode(map[string]any{"error": notice.Error, "attempts": notice.Attempts, "cleared": notice.Cleared})
 	case message.KindMarker:
 		marker, err := message.DecodeMarker(m.Body)
 		if err != nil {
@@ -109,13 +110,13 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 		if marker.By != "" {
 			shown["by"] = marker.By
 		}
-		return json.Marshal(shown)
+		return text.Encode(shown)
 	case message.KindMark:
 		mark, err := message.DecodeMark(m.Body)
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(map[string]any{"id": mark.ID, "by": mark.By, "reason": mark.Reason, "time": mark.Time, "resumes": mark.Resumes()})
+		return text.Encode(map[string]any{"id": mark.ID, "by": mark.By, "reason": mark.Reason, "time": mark.Time, "resumes": mark.Resumes()})
 	case message.KindConnector:
 		return a.values(m)
 	case message.KindRecord, message.KindSnapshot, message.KindTable, message.KindDue, message.KindWord, message.KindAnswer, message.KindBegin, message.KindReturn, message.KindCancel, message.KindStart, message.KindChunk,
@@ -125,7 +126,7 @@ func (a *Answers) body(m message.Message) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(map[string]any{"event": e.Name, "key": e.Key, "from": e.Node, "id": e.ID, "sent": e.Sent})
+		return text.Encode(map[string]any{"event": e.Name, "key": e.Key, "from": e.Node, "id": e.ID, "sent": e.Sent})
 	}
 	return nil, nil
 }
@@ -151,5 +152,5 @@ func (a *Answers) values(m message.Message) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	return json.Marshal(shown)
+	return text.Encode(shown)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fmqm/internal/task"
+	"fmqm/internal/text"
 	"fmqm/processtable"
 )
 
@@ -32,7 +33,7 @@ func Answer[Q, A any](body []byte, f func(Q) (A, error)) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(a)
+	return text.Encode(a)
 }
 
 // Reply is one peer's answer, or why there is none.
@@ -51,7 +52,7 @@ func (l late) Unwrap() error { return l.error }
 // Ask puts a question to a peer. An error means that it did not answer.
 func Ask[A any](ctx context.Context, c Carrier, peer processtable.NodeID, kind string, question any) (A, error) {
 	var a A
-	body, err := json.Marshal(question)
+	body, err := text.Encode(question)
 	if err != nil {
 		return a, fmt.Errorf("ask: %w", err)
 	}

@@ -1,14 +1,17 @@
 package world
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"fmqm/api"
 	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
 	"fmqm/message"
+	"fmqm/node"
 	"fmqm/processtable"
 	"fmqm/queue/record"
 	"fmqm/sim/generate"
@@ -120,10 +123,40 @@ func (x *watch) family(s *site, r *record.AuditRecord) {
 		x.starts[id], x.children[id] = true, true
 		x.world.touched[id] += x.world.touched[r.Instance]
 		x.world.weaker[id] = x.world.weaker[r.Instance]
-	case r.Event == record.EventCancelled, r.Event == record.EventStopped, r.TimedOut:
+	case r.Event == record.EventCancelled, r.Event == record.EventStopped, r.TimedOut, byHand(r):
 		x.world.touched[id]++
 		if !x.world.independent(r) && !x.shadows[s.name].ended[message.Entry{Instance: id, Activity: processtable.Sink}] {
 			x.left[id] = x.world.tasks.Elapsed()
+		}
+	}
+}
+
+// byHand: an operator has ended the activity, with an output or without.
+func byHand(r *record.AuditRecord) bool {
+	return r.By != "" && (r.Event == record.EventSkipped || r.Event == record.EventTerminated)
+}
+
+// endOrphans is an operator of a site that has lost its store: what activities had begun there, and nothing begins once
+// more since their own instances have ended, is listed as unknown there, and ended.
+func (w *World) endOrphans() {
+	for _, s := range w.sites {
+		if !s.lost {
+			continue
+		}
+		var orphans []api.Instance
+		_ = w.ask(s.name, "list of unknown instances", func(ctx context.Context, n *node.Node) error {
+			a, err := n.List(ctx, api.ListRequest{State: api.InstanceUnknown, Limit: api.MaxPage})
+			orphans = a.Instances
+			return err
+		})
+		for _, o := range orphans {
+			if !w.watch.children[o.Instance] {
+				continue
+			}
+			w.touched[o.Instance]++
+			_ = w.ask(s.name, "terminate what is unknown", func(ctx context.Context, n *node.Node) error {
+				return n.Terminate(ctx, o.Instance, o.Process)
+			})
 		}
 	}
 }

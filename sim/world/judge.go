@@ -36,7 +36,7 @@ func (w *World) finish() {
 	}
 	w.upgradeAll()
 	w.rebuildOnceMore()
-	if w.await("all instances have ended, and something is left", w.left) && w.await("all is confirmed, and positions differ", func() string { return w.watch.agree() }) &&
+	if w.await("all instances have ended, and something is left", func() string { w.endOrphans(); return w.left() }) && w.await("all is confirmed, and positions differ", func() string { return w.watch.agree() }) &&
 		w.await("all sites have it, and a version is not current", w.allCurrent) {
 		w.refuses()
 		w.journal.note("world", "ends", "")
