@@ -93,10 +93,10 @@ func writeError(w http.ResponseWriter, status int, e *Error) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	body, err := text.Encode(v)
+	body, err := encode(v)
 	if err != nil {
 		status = http.StatusInternalServerError
-		body, _ = text.Encode(errorBody{Errorf(CodeFailed, "report it", "the answer cannot be encoded: %v", err)})
+		body, _ = encode(errorBody{Errorf(CodeFailed, "report it", "the answer cannot be encoded: %v", err)})
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -104,6 +104,12 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	// Without a deadline of its own (a test's recorder) the connection's holds.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
 	_, _ = w.Write(body) // the caller has gone: nobody is left to tell
+}
+
+// encode writes a line of JSON, with < > & as they are.
+func encode(v any) ([]byte, error) {
+	b, err := text.Encode(v)
+	return append(b, '\n'), err
 }
 
 type server struct{ b Backend }

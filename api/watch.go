@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"fmqm/internal/text"
 )
 
 const (
@@ -65,7 +63,7 @@ func (s *eventStream) beat(every time.Duration) (stop func()) {
 }
 
 func (s *eventStream) line(v any) error {
-	b, err := text.Encode(v)
+	b, err := encode(v)
 	if err != nil {
 		return err
 	}

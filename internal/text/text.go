@@ -54,14 +54,14 @@ func Line(s string) string {
 	return Visible(strings.Join(strings.Fields(s), " "))
 }
 
-// Encode writes a value as JSON, with < > & as they are, and a line break: what a node shows of another's answer, or of
-// its own, is then the same characters.
+// Encode writes a value as JSON, with < > & as they are: what a node shows of another's answer, or of its own, is then
+// the same characters.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
-	return b.Bytes(), err
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // JSON gives a JSON text with the same characters, where they stand as they are, in JSON's

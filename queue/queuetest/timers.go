@@ -131,7 +131,7 @@ func testTimersAfterRestart(t *testing.T, open storetest.Open) {
 		runtime.Gosched()
 	}
 	s.wantStored(second.Entry, second.Message("A"))
-	mb.Take(10)
+	wantDue(t, next(mb), second) // which is handed over once it is stored
 	s.untilArmed(50 * time.Second)
 	s.clock.Advance(20 * time.Second)
 	wantDue(t, next(mb), third)

@@ -111,6 +111,31 @@ func TestWhatRefusesAnAnswer(t *testing.T) {
 
 // liar answers every connection with the same bytes, again and again.
 func liar(t *testing.T, answer []byte) ldap.Settings {
+	return served(t, func(conn net.Conn) {
+		_, err := conn.Read(make([]byte, 1<<10))
+		for err == nil {
+			_, err = conn.Write(answer)
+		}
+	})
+}
+
+// teller answers the requests of every connection, each with its answer.
+func teller(t *testing.T, answers ...string) ldap.Settings {
+	return served(t, func(conn net.Conn) {
+		for _, answer := range answers {
+			if _, err := ber.ReadPacket(conn); err != nil {
+				return
+			}
+			if _, err := conn.Write([]byte(answer)); err != nil {
+				return
+			}
+		}
+		_, _ = conn.Read(make([]byte, 1)) // it is hung up on
+	})
+}
+
+// served are the settings of a server that serves connections so.
+func served(t *testing.T, serve func(net.Conn)) ldap.Settings {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,12 +150,7 @@ func liar(t *testing.T, answer []byte) ldap.Settings {
 			}
 			go func() {
 				defer conn.Close()
-				if _, err := conn.Read(make([]byte, 1<<10)); err != nil {
-					return
-				}
-				for err == nil {
-					_, err = conn.Write(answer)
-				}
+				serve(conn)
 			}()
 		}
 	}()
@@ -171,7 +191,7 @@ func found(id int64, dn string, attributes ...string) string {
 
 // Active Directory gives only the first 1,500 members of a group at once: they are not all.
 func TestPartOfTheMembersIsNotAll(t *testing.T) {
-	s := liar(t, []byte(found(1, "cn=ann", "uid", "ann")+found(2, "cn=nurse", "cn", "nurse", "member;range=0-1499", "cn=ann")))
+	s := teller(t, found(1, "cn=ann", "uid", "ann"), found(2, "cn=nurse", "cn", "nurse", "member;range=0-1499", "cn=ann"))
 	s.Roles = &ldap.Roles{Search: search("", "(objectClass=*)"), Name: "cn", Member: "member"}
 	refused[ldap.Problems](t, s, "cn=nurse: the directory gives only part of its member at once: let `roles` of people name their attribute that has the groups (memberOf)")
 }

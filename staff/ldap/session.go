@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,9 +29,9 @@ const (
 	maxCA      = 4 << 20
 )
 
-// limitPackets sets what the library takes for one packet, and how deep one may be nested: it
-// has these for the whole process.
-var limitPackets = sync.OnceFunc(func() { ber.MaxPacketLengthBytes, ber.MaxNestingDepth = maxPacket, 64 })
+// What the library takes for one packet, and how deep one may be nested, it has for the whole process: they are set before
+// any connection reads them.
+func init() { ber.MaxPacketLengthBytes, ber.MaxNestingDepth = maxPacket, 64 }
 
 // session is a connection on which this node has said who it is.
 type session struct {
@@ -64,7 +63,6 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 // open connects, encrypts, and says who this node is. What ends ctx ends the session.
 func open(ctx context.Context, s Settings) (*session, error) {
-	limitPackets()
 	at, err := ParseURL(s.URL)
 	if err != nil {
 		return nil, &Unanswered{s.URL, "cannot be asked", err.Error()}
