@@ -17,6 +17,7 @@ import (
 	"fmqm/definition"
 	"fmqm/interpret"
 	"fmqm/sim/oracle"
+	"fmqm/test/sites/actor/part"
 )
 
 // Verdict is what Judge counted.
@@ -104,12 +105,7 @@ func (w *Work) terminate(ctx context.Context, p *Play) {
 }
 
 // line is what an actor notes of an attempt.
-type line struct {
-	Instance, Activity, Scope string // the scope as programs are told it
-	Iteration, Attempt        int
-	Input, Key                string
-	Beside                    bool
-}
+type line part.Line
 
 // path names the activity where it is.
 func (l *line) path() string { return cmp.Or(l.Scope, l.Activity) }

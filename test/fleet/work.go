@@ -39,6 +39,7 @@ type Work struct {
 	t     *testing.T
 	dir   string // with the lines of actors: a file for each site
 	twin  string // and with those of twins
+	play  *prompter
 	seed  int
 	fleet *Fleet
 	files []string // with the definitions
@@ -55,7 +56,7 @@ type Play struct {
 // NewWork makes work that is drawn from a seed.
 func NewWork(t *testing.T, seed int) *Work {
 	t.Helper()
-	w := &Work{t: t, seed: seed, dir: t.TempDir(), twin: t.TempDir()}
+	w := &Work{t: t, seed: seed, dir: t.TempDir(), twin: t.TempDir(), play: newPrompter(t)}
 	for _, dir := range []string{w.dir, w.twin} {
 		if err := os.Mkdir(filepath.Join(dir, "locks"), 0o700); err != nil {
 			t.Fatal(err)
@@ -65,16 +66,16 @@ func NewWork(t *testing.T, seed int) *Work {
 }
 
 // Programs are those of the work at one site; see Options.
-func (w *Work) Programs(site string) []string { return programs(w.dir, site) }
+func (w *Work) Programs(site string) []string { return w.programs(w.dir, site) }
 
 // TwinPrograms are those of a site's twin, on a machine of its own: see [Work.JudgeTwins].
-func (w *Work) TwinPrograms(site string) []string { return programs(w.twin, site) }
+func (w *Work) TwinPrograms(site string) []string { return w.programs(w.twin, site) }
 
-func programs(dir, site string) []string {
+func (w *Work) programs(dir, site string) []string {
 	var all []string
 	for i, program := range generate.Programs {
-		all = append(all, fmt.Sprintf("%s: {exec: [%s, %s, %s], timeout: 1m, concurrency: %d}",
-			program, filepath.Join(Bin, "actor"), filepath.Join(dir, site), filepath.Join(dir, "locks"), len(generate.Programs)-i))
+		all = append(all, fmt.Sprintf("%s: {exec: [%s, %s, %s, %s], timeout: 1m, concurrency: %d}",
+			program, filepath.Join(Bin, "actor"), filepath.Join(dir, site), filepath.Join(dir, "locks"), w.play.socket, len(generate.Programs)-i))
 	}
 	return all
 }

@@ -1,8 +1,8 @@
-// Command actor is the program of random processes in the tests with real daemons. It
-// gives the result that was drawn for the process `drawn-N`, `steady-N` or `nested-N`, and appends a
-// line to a file for each attempt.
+// Command actor is the program of random processes in the tests with real daemons. It asks the test what the attempt gives
+// (package fleet), appends a line to a file, and ends as it is told. It draws and compiles nothing itself: thousands of it run in
+// a test.
 //
-//	actor FILE DIR
+//	actor FILE DIR SOCKET
 //
 // An execution holds a lock in DIR while it runs: one that finds it held runs beside
 // another attempt of itself, and says so in its line.
@@ -13,93 +13,76 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
-	"fmqm/container"
-	"fmqm/definition"
-	"fmqm/sim/generate"
-	"fmqm/sim/oracle"
+	"fmqm/test/sites/actor/part"
 )
 
-// Line is what is noted of an attempt; the test reads it.
-type Line struct {
-	Instance  string
-	Activity  string
-	Scope     string // as FMQM_SCOPE has it
-	Iteration int
-	Attempt   int
-	Input     string
-	Key       string
-	Beside    bool // another attempt of the same execution was running
-}
-
 func main() {
-	if err := act(os.Args[1], os.Args[2]); err != nil {
+	if err := act(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, "actor:", err)
 		os.Exit(99)
 	}
 }
 
-func act(file, dir string) error {
-	process := os.Getenv("FMQM_PROCESS")
-	drawn, err := generate.Named(process)
-	if err != nil {
-		return err
+func act(file, dir, socket string) error {
+	line := part.Line{
+		Instance: os.Getenv("FMQM_INSTANCE"), Activity: os.Getenv("FMQM_ACTIVITY"), Scope: os.Getenv("FMQM_SCOPE"), Key: os.Getenv("FMQM_IDEMPOTENCY_KEY"),
 	}
-	a, err := activity(drawn.Text(strings.TrimSuffix(process, "@1")))
-	if err != nil {
-		return err
-	}
-	line := Line{
-		Instance: os.Getenv("FMQM_INSTANCE"), Activity: a.Name, Scope: os.Getenv("FMQM_SCOPE"), Key: os.Getenv("FMQM_IDEMPOTENCY_KEY"),
-	}
+	var err error
 	if line.Iteration, err = strconv.Atoi(os.Getenv("FMQM_ITERATION")); err != nil {
 		return err
 	}
 	if line.Attempt, err = strconv.Atoi(os.Getenv("FMQM_ATTEMPT")); err != nil {
 		return err
 	}
-	text, err := io.ReadAll(os.Stdin)
+	input, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err
 	}
-	input, err := container.DecodeJSON(a.Input, text)
-	if err != nil {
-		return fmt.Errorf("input: %w", err)
-	}
-	canonical, err := container.EncodeJSON(input)
+	line.Input = string(input)
+	told, err := ask(socket, part.Cue{Process: os.Getenv("FMQM_PROCESS"), Line: line})
 	if err != nil {
 		return err
 	}
-	line.Input = string(canonical)
+	line.Input = told.Input
 	if line.Beside, err = beside(filepath.Join(dir, line.Key)); err != nil {
 		return err
 	}
 	if err := note(file, line); err != nil {
 		return err
 	}
-	return end(a, line, drawn.Result(generate.Call{
-		Activity: a.Name, Scope: line.Scope, Iteration: line.Iteration, Attempt: line.Attempt,
-		Input: input, Output: a.Output, RCIsData: a.RCIsData,
-	}))
+	if told.Dies {
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	fmt.Print(told.Output)
+	os.Exit(told.RC)
+	return nil
 }
 
-func activity(text string) (*definition.Activity, error) {
-	loaded, diagnostics := definition.Load("drawn", []byte(text))
-	if len(loaded) != 1 {
-		return nil, fmt.Errorf("definition: %v", diagnostics)
+// ask asks the test what the attempt gives.
+func ask(socket string, c part.Cue) (told part.Part, err error) {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return told, err
 	}
-	name := os.Getenv("FMQM_ACTIVITY")
-	if place, ok := oracle.Places(loaded[0])[name]; ok {
-		return place.Activity, nil
+	defer conn.Close()
+	if err := json.NewEncoder(conn).Encode(c); err != nil {
+		return told, err
 	}
-	return nil, fmt.Errorf("no activity %q", name)
+	if err := json.NewDecoder(conn).Decode(&told); err != nil {
+		return told, err
+	}
+	if told.Error != "" {
+		return told, errors.New(told.Error)
+	}
+	return told, nil
 }
 
 // beside takes the execution's lock until the process ends.
@@ -120,7 +103,7 @@ func beside(path string) (bool, error) {
 var held []*os.File
 
 // note appends the line in one write, so that lines of several actors do not mix.
-func note(file string, line Line) error {
+func note(file string, line part.Line) error {
 	text, err := json.Marshal(line)
 	if err != nil {
 		return err
@@ -131,24 +114,4 @@ func note(file string, line Line) error {
 	}
 	_, err = f.Write(append(text, '\n'))
 	return errors.Join(err, f.Close())
-}
-
-// end ends as the result says. A failed attempt is killed by a signal, or writes what
-// is no container.
-func end(a *definition.Activity, line Line, r generate.Result) error {
-	switch {
-	case r.Err != "" && (line.Attempt%2 == 0 || a.NoOutput):
-		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	case r.Err != "":
-		fmt.Println("this is no container")
-		return nil
-	case !a.NoOutput:
-		text, err := container.EncodeJSON(r.Output)
-		if err != nil {
-			return err
-		}
-		fmt.Println(string(text))
-	}
-	os.Exit(int(r.RC))
-	return nil
 }
