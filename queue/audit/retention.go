@@ -181,6 +181,7 @@ func (s *Size) add(key, value []byte) error {
 		if !s.sure && s.Origin == "" {
 			s.Process, s.Origin = a.Process, a.Origin
 		}
+	case a.Origin == "": // what an instance that was begun has come back with: where that ended, nobody knew where this one was started
 	case !s.sure:
 		s.Process, s.Origin, s.sure = a.Process, a.Origin, true
 	case s.Origin != a.Origin:
@@ -242,7 +243,7 @@ func (q *Queue) Forget(f Forget) (tx *record.Tx, more bool, err error) {
 	for _, class := range []byte{record.ClassInstance, record.ClassEnd, record.ClassHistory} {
 		err := q.records.Each(store.ScanOptions{Prefix: append([]byte{class}, f.Instance[:]...)}, func(key, value []byte) error {
 			a, ref, err := record.ReadAuditHead(key, value)
-			if err != nil || a.Origin != r.Origin && !a.Hearsay() {
+			if err != nil || a.Origin != r.Origin && a.Origin != "" && !a.Hearsay() {
 				return err
 			}
 			if records == f.Limit {

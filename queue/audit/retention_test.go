@@ -84,3 +84,38 @@ func TestReadingBesideRetention(t *testing.T) {
 		})
 	}
 }
+
+// N19: what an instance that was begun has come back with is recorded where that ends, without the origin of the one that has begun it.
+// It is removed with that one, whose origin is known by its other records.
+func TestRetentionRemovesWhatHasComeBack(t *testing.T) {
+	disk, err := memory.NewDisk("A").Open(memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := queue.Open(disk, queue.Options{Node: "A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, of := message.InstanceID{7}, processtable.ProcessID{Name: "p", Version: 1}
+	child := &message.Child{Instance: message.InstanceID{8}, Process: processtable.ProcessID{Name: "q", Version: 1}}
+	submit(t, m, &record.Tx{Audit: []record.AuditRecord{
+		{Process: of, Instance: id, Activity: "a", Event: record.EventReturned, Time: time.Unix(1, 0), Clock: 1, Child: child},
+		{Process: of, Instance: id, Origin: "A", Activity: processtable.Source, Event: record.EventStarted, Time: time.Unix(1, 0), Clock: 2},
+		{Process: of, Instance: id, Activity: "b", Event: record.EventReturned, Time: time.Unix(1, 0), Clock: 3, Child: child},
+		{Process: of, Instance: id, Origin: "A", Activity: processtable.Sink, Event: record.EventEnded, Time: time.Unix(1, 0), Clock: 4},
+	}})
+	if s, found, err := m.AuditSizeOf(id); err != nil || !found || s.Origin != "A" || s.Process != of {
+		t.Errorf("it is %+v, %t, %v", s, found, err)
+	}
+	tx, _, err := m.Forget(audit.Forget{Instance: id, Time: time.Unix(2, 0), Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit(t, m, tx)
+	if history, err := m.History(id); err != nil || len(history) != 0 {
+		t.Errorf("left is %+v, %v", history, err)
+	}
+	if err := m.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}

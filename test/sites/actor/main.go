@@ -46,15 +46,15 @@ func act(file, dir, socket string) error {
 	if err != nil {
 		return err
 	}
+	if line.Beside, err = beside(filepath.Join(dir, line.Key)); err != nil {
+		return err
+	}
 	line.Input = string(input)
 	told, err := ask(socket, part.Cue{Process: os.Getenv("FMQM_PROCESS"), Line: line})
 	if err != nil {
 		return err
 	}
 	line.Input = told.Input
-	if line.Beside, err = beside(filepath.Join(dir, line.Key)); err != nil {
-		return err
-	}
 	if err := note(file, line); err != nil {
 		return err
 	}
