@@ -67,7 +67,7 @@ test: build tested-with
 
 test-long: build tested-with
 	$(GO) run ./sim/run -seeds 5000
-	$(TEST) $(RACE) $(LONG)
+	$(TEST) -p 1 $(RACE) $(LONG)  # each starts as many daemons, brokers and programs as two processors carry
 
 tested-with:
 	@if [ -z '$(RACE)' ]; then \

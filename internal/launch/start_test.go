@@ -153,6 +153,25 @@ func TestAStageThatDies(t *testing.T) {
 	}
 }
 
+// A stage comes before what takes long: the tables of package unicode, and whatever is ready
+// while they are waited for. Each start of a program would pay for it.
+func TestTheStageComesEarly(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args, cmd.Env = []string{stage.Name}, []string{"GODEBUG=inittrace=1"}
+	out, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("a stage that is asked nothing: %v\n%s", err, out)
+	}
+	if !bytes.Contains(out, []byte("init os @")) {
+		t.Fatalf("nothing tells what came before it:\n%s", out)
+	}
+	for _, late := range []string{"unicode", "testing", "fmqm/"} {
+		if bytes.Contains(out, []byte("init "+late)) {
+			t.Errorf("%s came before the stage:\n%s", late, out)
+		}
+	}
+}
+
 // A request means to the stage what was asked.
 func TestRequests(t *testing.T) {
 	for _, p := range []launch.Program{

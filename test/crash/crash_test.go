@@ -38,7 +38,7 @@ type built struct{ m *testing.M }
 func (b built) Run() int {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("8") // tests mostly wait for daemons
+		_ = f.Value.Set("4") // more would take the processors from each other
 	}
 	return fleet.Main(b.m, "failpoint")
 }

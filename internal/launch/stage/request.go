@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 )
 
 // Encode gives a request: what the stage is to become, as texts, each of which a NUL
@@ -17,20 +16,20 @@ func (p *Program) Encode() (string, error) {
 		for _, g := range p.User.Groups {
 			numbers = append(numbers, number(g))
 		}
-		fields[4] = strings.Join(numbers, " ")
+		fields[4] = join(numbers, " ")
 	}
 	fields = append(fields, p.Argv...)
 	for _, f := range fields {
-		if strings.Contains(f, "\x00") {
+		if len(split(f, 0)) > 1 {
 			return "", errors.New("a NUL is in the program's path, directory or arguments")
 		}
 	}
-	return strings.Join(fields, "\x00") + "\x00", nil
+	return join(fields, "\x00") + "\x00", nil
 }
 
 // Decode reads a request; false: it is not whole.
 func Decode(text string) (p Program, ok bool) {
-	fields := strings.Split(text, "\x00")
+	fields := split(text, 0)
 	last := len(fields) - 1
 	if last < 6 || fields[last] != "" || fields[5] != strconv.Itoa(last-6) {
 		return p, false
@@ -41,7 +40,7 @@ func Decode(text string) (p Program, ok bool) {
 		return p, true
 	}
 	var numbers []uint32
-	for _, f := range strings.Split(fields[4], " ") {
+	for _, f := range split(fields[4], ' ') {
 		n, err := strconv.ParseUint(f, 10, 32)
 		if err != nil {
 			return p, false
@@ -70,4 +69,26 @@ func readRequest(from *os.File) (Program, bool) {
 		return Program{}, false
 	}
 	return Decode(string(text))
+}
+
+// split and join are those of package strings: the package's doc says why they are here.
+func split(s string, sep byte) (parts []string) {
+	from := 0
+	for i := range len(s) {
+		if s[i] == sep {
+			parts, from = append(parts, s[from:i]), i+1
+		}
+	}
+	return append(parts, s[from:])
+}
+
+func join(parts []string, sep string) string {
+	var all []byte
+	for i, p := range parts {
+		if i > 0 {
+			all = append(all, sep...)
+		}
+		all = append(all, p...)
+	}
+	return string(all)
 }

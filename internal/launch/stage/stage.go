@@ -4,6 +4,8 @@
 // The stage runs in the init of this package. Packages are initialised in the order of
 // their names once those that they import are, so this one imports next to nothing and
 // comes before nearly all others: some of them take longer than all that a stage does.
+// Package strings is not among what it imports: it wants the tables of unicode, and
+// everything whose name is before that one's would come first.
 package stage
 
 import (
