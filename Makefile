@@ -38,7 +38,7 @@ RACE := $(if $(and $(filter 1,$(CGO)),$(CC_WORKS)),-race)
 .PHONY: help build demo test test-long tested-with storm faults sim mutants bench microbench lint fmt fuzz man clean
 
 help:
-	@echo 'make build   bin/fmqmd, bin/fmqm and bin/fmqm-define'
+	@echo 'make build   bin/fmqmd, bin/fmqm, bin/fmqm-define, and bin/fmqm-launch, which fmqmd starts programs through'
 	@echo 'make demo    builds, then runs `bin/fmqmd demo`'
 	@echo 'make test    builds, vets, and tests every package; ten minutes on two cores'
 	@echo 'make test-long  the rest of the tests: daemons, brokers, links and disks that fail under hundreds of instances'

@@ -111,7 +111,7 @@ func TestTheRecipeInstalls(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, made := range []string{"bin/fmqmd", "bin/fmqm", "bin/fmqm-define", "man/fmqmd.1", "man/fmqm.1", "man/fmqm-define.1"} { // by make
+	for _, made := range []string{"bin/fmqmd", "bin/fmqm", "bin/fmqm-define", "bin/fmqm-launch", "man/fmqmd.1", "man/fmqm.1", "man/fmqm-define.1"} { // by make
 		if err := os.WriteFile(filepath.Join(clone, made), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestTheRecipeInstalls(t *testing.T) {
 		}
 	}
 	for file, mode := range map[string]fs.FileMode{
-		"usr/local/bin/fmqmd": 0o755, "usr/local/bin/fmqm": 0o755, "usr/local/bin/fmqm-define": 0o755,
+		"usr/local/bin/fmqmd": 0o755, "usr/local/bin/fmqm": 0o755, "usr/local/bin/fmqm-define": 0o755, "usr/local/bin/fmqm-launch": 0o755,
 		"usr/local/share/man/man1/fmqmd.1": 0o644, "usr/local/share/man/man1/fmqm.1": 0o644, "usr/local/share/man/man1/fmqm-define.1": 0o644,
 		"etc/systemd/system/fmqmd.service": 0o644, "etc/sysusers.d/fmqm.conf": 0o644, "etc/tmpfiles.d/fmqm.conf": 0o644,
 	} {

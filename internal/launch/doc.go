@@ -9,7 +9,8 @@
 // stage is also in its control group before the program runs, with all that comes from it.
 //
 // What it costs is some milliseconds: the stage comes before nearly everything else that
-// the daemon does when it starts.
+// the daemon does when it starts. Most of them are the daemon's size, so there is a small
+// program that does nothing else, fmqm-launch; it is used where it is beside the daemon.
 //
 // What it guarantees: when Start returns nil the program runs, with the process number of
 // the command; else nothing of it has run, and nothing is left.

@@ -56,7 +56,7 @@ func Start(cmd *exec.Cmd, p Program, group *cgroup.Group, tasks int, rules *os.F
 		return errors.Join(err, theirs.Close())
 	}
 	defer answers.Close()
-	cmd.Path, cmd.Args, cmd.Dir = "/proc/self/exe", []string{stage.Name}, ""
+	cmd.Path, cmd.Args, cmd.Dir = executable(), []string{stage.Name}, ""
 	cmd.ExtraFiles = []*os.File{theirs, report}
 	if rules != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, rules)

@@ -20,9 +20,10 @@ var Bin string
 // sources, by its build ID, Go does not link again.
 const made = "../../bin"
 
-// beside is how many parallel tests run beside each other at least: mostly they wait, for
-// daemons and for brokers.
-const beside = 4
+// beside is how many parallel tests run beside each other at least: part of the time they
+// wait, for daemons and for brokers. More take the processors from each other, until a broker does
+// not start in time.
+const beside = 2
 
 // Main builds the binaries, runs the tests of a package, and gives its exit code:
 //
@@ -51,7 +52,7 @@ func Main(m interface{ Run() int }, tags ...string) int {
 		return 1
 	}
 	command := exec.Command("go", "build", "-tags", strings.Join(tags, ","), "-o", dir+string(filepath.Separator),
-		"fmqm/cmd/fmqmd", "fmqm/cmd/fmqm", "fmqm/cmd/fmqm-define", "fmqm/test/sites/actor")
+		"fmqm/cmd/fmqmd", "fmqm/cmd/fmqm", "fmqm/cmd/fmqm-define", "fmqm/cmd/fmqm-launch", "fmqm/test/sites/actor")
 	if out, err := command.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1

@@ -20,6 +20,13 @@ import (
 // Name is what a stage is called. Only package launch starts something under it.
 const Name = "fmqm-launch"
 
+// Speaks is what requests and reports of this version are: it changes with them. A small stage
+// is asked for it with the argument Ask.
+const (
+	Speaks = "fmqm-launch 1\n"
+	Ask    = "speaks"
+)
+
 // Files of a stage, beside the program's own three.
 const (
 	requestFD = 3 // what to become
