@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -67,15 +68,16 @@ func newPrompter(t *testing.T) *prompter {
 // serve answers one actor. One that dies meanwhile needs no answer.
 func (p *prompter) serve(conn net.Conn) {
 	defer conn.Close()
-	var c part.Cue
-	if json.NewDecoder(conn).Decode(&c) != nil {
+	text, err := io.ReadAll(conn)
+	c, whole := part.ReadCue(string(text))
+	if err != nil || !whole {
 		return
 	}
 	told, err := p.tell(&c)
 	if err != nil {
 		told.Error = err.Error()
 	}
-	_ = json.NewEncoder(conn).Encode(told)
+	_, _ = io.WriteString(conn, told.Text())
 }
 
 // tell gives the result that was drawn for an attempt. One that fails dies, or prints what is no container.
@@ -96,7 +98,13 @@ func (p *prompter) tell(c *part.Cue) (told part.Part, err error) {
 	if err != nil {
 		return told, err
 	}
-	told.Input = string(canonical)
+	noted := c.Line
+	noted.Input = string(canonical)
+	line, err := json.Marshal(noted)
+	if err != nil {
+		return told, err
+	}
+	told.Line = string(line)
 	r := s.drawn.Result(generate.Call{
 		Activity: place.Name, Scope: c.Line.Scope, Iteration: c.Line.Iteration, Attempt: c.Line.Attempt,
 		Input: input, Output: place.Output, RCIsData: place.RCIsData,
