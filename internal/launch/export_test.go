@@ -1,6 +1,9 @@
 package launch
 
-import "io"
+import (
+	"io"
+	"os"
+)
 
 // Asked reads a report.
 func Asked(report io.Reader, p Program) error { return asked(nowhere{}, "", report, &p) }
@@ -13,8 +16,9 @@ func (nowhere) Close() error                { return nil }
 // OpenSmall opens a small stage beside an executable.
 var OpenSmall = openSmall
 
-// Through starts programs through an executable from now on, and gives what was there before.
-func Through(file string) (before string) {
-	before, executable = executable(), func() string { return file }
-	return before
+// Through starts programs through a small stage from now on, until the function that it gives is called.
+func Through(f *os.File) (back func()) {
+	before := small
+	small = func() *os.File { return f }
+	return func() { small = before }
 }

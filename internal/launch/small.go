@@ -20,42 +20,42 @@ const self = "/proc/self/exe"
 // Small is the name of the small stage, which is looked for beside the executable.
 const Small = "fmqm-launch"
 
-// executable gives what stages are started from, for as long as this process lives. The
-// small one is kept open, and asked once what it speaks: another one that is put in its place
-// later, with the next version, is not started.
-var executable = sync.OnceValue(func() string {
+// small is the small stage; nil: there is none, and this process's own file is one too. It is
+// kept open, and asked once what it speaks: another one that is put in its place later, with
+// the next version, is not started.
+var small = sync.OnceValue(func() *os.File {
 	own, err := os.Executable()
 	if err != nil {
-		return self
+		return nil
 	}
-	if small, ok := openSmall(own, filepath.Join(filepath.Dir(own), Small)); ok {
-		return small
-	}
-	return self
+	return openSmall(own, filepath.Join(filepath.Dir(own), Small))
 })
-
-// above is where the file of the small stage is kept: below are files that a stage is given.
-const above = 64
 
 // openSmall opens the small stage. It is left alone where somebody else could have put it
 // there than who has put the executable: all programs would be his.
-func openSmall(own, path string) (small string, ok bool) {
+func openSmall(own, path string) *os.File {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return "", false
+		return nil
 	}
-	kept, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, above)
-	_ = unix.Close(fd)
-	if err != nil {
-		return "", false
+	f := os.NewFile(uintptr(fd), path)
+	if !trusted(own, fd) || !speaks(f) {
+		_ = f.Close()
+		return nil
 	}
-	small = "/proc/self/fd/" + strconv.Itoa(kept)
-	if !trusted(own, kept) || !speaks(small) {
-		_ = unix.Close(kept)
-		return "", false
-	}
-	return small, true
+	return f
 }
+
+// through has a command start as a stage, with files from firstFD on.
+func through(cmd *exec.Cmd, f *os.File, files ...*os.File) {
+	cmd.Path, cmd.ExtraFiles = self, files
+	if f != nil { // the file goes with the others: its number in this process may be another file's by then
+		cmd.Path, cmd.ExtraFiles = "/proc/self/fd/"+strconv.Itoa(firstFD+len(files)), append(files, f)
+	}
+}
+
+// firstFD is the number of a command's first file beside its three.
+const firstFD = 3
 
 // trusted says whether a file is of root or of who has the executable, and nobody else's to write.
 func trusted(own string, fd int) bool {
@@ -67,9 +67,11 @@ func trusted(own string, fd int) bool {
 }
 
 // speaks says whether a stage takes what this process asks.
-func speaks(small string) bool {
+func speaks(f *os.File) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	says, err := exec.CommandContext(ctx, small, stage.Ask).Output()
+	cmd := exec.CommandContext(ctx, self, stage.Ask)
+	through(cmd, f)
+	says, err := cmd.Output()
 	return err == nil && string(says) == stage.Speaks
 }

@@ -43,21 +43,37 @@ func small(t *testing.T) (own, file string) {
 // another file has taken its place.
 func TestTheSmallStage(t *testing.T) {
 	own, file := small(t)
-	opened, ok := launch.OpenSmall(own, file)
-	if !ok {
+	opened := launch.OpenSmall(own, file)
+	if opened == nil {
 		t.Fatal("it is not used")
 	}
+	defer opened.Close()
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	before := launch.Through(opened)
-	defer launch.Through(before)
+	defer launch.Through(opened)()
 	t.Run("becomes the program", TestTheStageBecomesTheProgram)
 	t.Run("becomes another user", TestTheStageBecomesAnotherUser)
 	t.Run("steps that fail", TestStepsThatFail)
+	t.Run("whatever files are open", func(t *testing.T) {
+		for range 100 { // of each number is once what has to be moved out of the way
+			f, err := os.Open(os.DevNull)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			cmd, out, err := begin(t, launch.Program{Path: "/bin/sh", Argv: []string{"sh", "-c", "ls /proc/$$/fd | tr '\\n' ' '"}}, nil)
+			if err == nil {
+				err = cmd.Wait()
+			}
+			if err != nil || out.String() != "0 1 2 " {
+				t.Fatalf("with %s open: %v, files %q", f.Name(), err, out)
+			}
+		}
+	})
 }
 
 // Whoever could put a file beside the daemon would be every program: one that is not as the
@@ -96,8 +112,8 @@ func TestAFileThatIsNoSmallStage(t *testing.T) {
 			if err := change(file); err != nil {
 				t.Fatal(err)
 			}
-			if opened, ok := launch.OpenSmall(own, file); ok {
-				t.Errorf("it is used: %s", opened)
+			if opened := launch.OpenSmall(own, file); opened != nil {
+				t.Errorf("it is used: %s", opened.Name())
 			}
 		})
 	}

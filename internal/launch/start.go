@@ -56,11 +56,12 @@ func Start(cmd *exec.Cmd, p Program, group *cgroup.Group, tasks int, rules *os.F
 		return errors.Join(err, theirs.Close())
 	}
 	defer answers.Close()
-	cmd.Path, cmd.Args, cmd.Dir = executable(), []string{stage.Name}, ""
-	cmd.ExtraFiles = []*os.File{theirs, report}
+	files := []*os.File{theirs, report}
 	if rules != nil {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, rules)
+		files = append(files, rules)
 	}
+	cmd.Args, cmd.Dir = []string{stage.Name}, ""
+	through(cmd, small(), files...)
 	err = group.Start(tasks, func(fd int) (int, error) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, UseCgroupFD: fd >= 0, CgroupFD: fd}
 		if err := cmd.Start(); err != nil {

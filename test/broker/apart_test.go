@@ -147,7 +147,7 @@ func rssAnon(t *testing.T, s *fleet.Site) int {
 // Two sites that have not met for long have 100,000 messages one way and 20,000 the other
 // between them. When they meet again they catch up, in frames of many messages and in
 // bounded memory, while instances of the other sites, and some that pass through one of
-// the two, begin and end. Half of the 500 instances begin while the two are apart.
+// the two, begin and end. Half of the 200 instances begin while the two are apart.
 func TestTwoSitesThatHaveNotMetForLong(t *testing.T) {
 	r := newTrial(t, options{seed: 75, programs: []string{"pass: {builtin: echo}"}}, 1)
 	p := &apart{trial: r, a: r.fleet.Sites["A"], b: r.fleet.Sites["B"], c: r.fleet.Sites["C"], empty: map[*fleet.Site]int{}, most: map[*fleet.Site]int{}}

@@ -13,7 +13,7 @@ func TestNothingGoesWrong(t *testing.T) {
 }
 
 // The broker is killed with kill -9 and started again, twenty times, each second time as
-// soon as it is back, while 500 instances run.
+// soon as it is back, while 200 instances run.
 func TestBrokerIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newTrial(t, options{seed: 60}, 10)

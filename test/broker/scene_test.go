@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -30,10 +31,11 @@ type scene struct {
 	started <-chan error
 }
 
-// The 500 instances of each scene.
+// The 200 instances of each scene, and the 500 of that with all faults.
 const (
 	processes = 50
-	instances = 10 // of each
+	instances = 4 // of each
+	many      = 10
 )
 
 // limit is for all of a scene: on a machine that has nothing else to do it takes two
@@ -43,6 +45,7 @@ const limit = 6 * fleet.Patience
 // options change a scene.
 type options struct {
 	seed     int
+	of       int  // how many instances of each process; 0: instances
 	own      bool // a broker of its own: it is killed, wiped or starved
 	tls      *rabbittest.TLS
 	held     bool                                               // the test starts the instances itself
@@ -73,7 +76,7 @@ func newScene(t *testing.T, o options) *scene {
 	for _, site := range s.fleet.Sites {
 		site.Answers()
 	}
-	s.work.Define(s.fleet, processes, instances)
+	s.work.Define(s.fleet, processes, cmp.Or(o.of, instances))
 	s.fleet.Connected(s.ctx)
 	if o.held {
 		started := make(chan error, 1)

@@ -54,7 +54,7 @@ func (r *trial) policy(site, definition string) {
 // soak lets each fault come once, in an order and at sites that are drawn from the seed.
 func soak(t *testing.T, seed int) {
 	t.Helper()
-	r := newTrial(t, options{seed: seed}, len(faults))
+	r := newTrial(t, options{seed: seed, of: many}, len(faults))
 	random := rand.New(rand.NewPCG(uint64(seed), 3))
 	var names []string
 	order := random.Perm(len(faults))

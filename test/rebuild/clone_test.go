@@ -12,7 +12,7 @@ import (
 // of what the copy did reaches anybody.
 func TestAClonedStore(t *testing.T) {
 	overEachWay(t, func(t *testing.T, w way) {
-		s := newScene(t, options{way: w, seed: 44, processes: 50, instances: 10})
+		s := newScene(t, options{way: w, seed: 44, processes: 50, instances: 4})
 		started := s.start(4)
 		site := s.Sites[lost]
 		site.Stop()

@@ -15,7 +15,7 @@ import (
 // go on as well once their starts are repeated.
 func TestASiteThatLostItsDisk(t *testing.T) {
 	overEachWay(t, func(t *testing.T, w way) {
-		s := newScene(t, options{way: w, seed: 41, processes: 50, instances: 10})
+		s := newScene(t, options{way: w, seed: 41, processes: 50, instances: 4})
 		s.allStarted(s.start(3))
 		site := s.Sites[lost]
 		site.Stop()

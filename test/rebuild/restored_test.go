@@ -23,7 +23,7 @@ func (o outcome) String() string {
 // stop that link only, send what the copy lacks, and nothing takes effect twice.
 func TestASiteThatWasRestored(t *testing.T) {
 	overEachWay(t, func(t *testing.T, w way) {
-		s := newScene(t, options{way: w, seed: 42, processes: 50, instances: 10})
+		s := newScene(t, options{way: w, seed: 42, processes: 50, instances: 4})
 		started := s.start(4)
 		backup := s.Sites[lost].Backup(t.TempDir())
 		s.work.Progress(s.ctx, s.work.Expected()/4)

@@ -32,6 +32,7 @@ const (
 	requestFD = 3 // what to become
 	reportFD  = 4 // what came of it
 	rulesFD   = 5 // of Landlock, if there are any
+	lastFD    = 6 // the stage's own file, one before if there are no rules
 )
 
 // Started is in the report before the program is executed: a report without it is of a
@@ -79,7 +80,7 @@ func init() {
 
 // become does not return, unless it fails.
 func become(report *os.File) (step string, errno syscall.Errno) {
-	for fd := requestFD; fd <= rulesFD; fd++ {
+	for fd := requestFD; fd <= lastFD; fd++ {
 		syscall.CloseOnExec(fd)
 	}
 	// What the daemon opens never comes here; what it has inherited itself could. Kernels
