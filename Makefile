@@ -8,7 +8,9 @@ FUZZTIME ?= 10s
 BENCH    ?= .
 BENCHES  ?= ./...
 
-# What kills daemons, brokers, links and disks under hundreds of instances takes long.
+# What kills daemons, brokers, links and disks under hundreds of instances takes long. One package after the
+# other, since each starts as many daemons, brokers and programs as two processors carry; and without the race
+# detector, since all that is tested is in other processes: it would look at the judge only.
 LONG = ./test/broker ./test/crash ./test/golden ./test/partition ./test/rebuild ./test/sites ./test/upgrade
 
 # Each test runs each time: many run daemons that are built beside them, and where only a daemon has changed
@@ -67,7 +69,7 @@ test: build tested-with
 
 test-long: build tested-with
 	$(GO) run ./sim/run -seeds 5000
-	$(TEST) -p 1 $(RACE) $(LONG)  # each starts as many daemons, brokers and programs as two processors carry
+	$(TEST) -p 1 $(LONG)
 
 tested-with:
 	@if [ -z '$(RACE)' ]; then \
