@@ -8,10 +8,12 @@ FUZZTIME ?= 10s
 BENCH    ?= .
 BENCHES  ?= ./...
 
-# What kills daemons, brokers, links and disks under hundreds of instances takes long. One package after the
-# other, since each starts as many daemons, brokers and programs as two processors carry; and without the race
-# detector, since all that is tested is in other processes: it would look at the judge only.
-LONG = ./test/broker ./test/crash ./test/golden ./test/partition ./test/rebuild ./test/sites ./test/upgrade
+# What kills daemons, brokers, links and disks under hundreds of instances takes long. It runs without the race
+# detector, since all that is tested is in other processes: that would look at the judge only. CROWDED starts
+# as many daemons and programs as two processors carry, CALM runs beside the brokers.
+CALM    = ./test/golden ./test/partition ./test/upgrade
+CROWDED = ./test/crash ./test/rebuild ./test/sites
+LONG    = ./test/broker $(CALM) $(CROWDED)
 
 # Each test runs each time: many run daemons that are built beside them, and where only a daemon has changed
 # Go would give the result of the time before.
@@ -69,7 +71,8 @@ test: build tested-with
 
 test-long: build tested-with
 	$(GO) run ./sim/run -seeds 5000
-	$(TEST) -p 1 $(LONG)
+	$(TEST) -p 2 ./test/broker $(CALM)
+	$(TEST) -p 1 $(CROWDED)
 
 tested-with:
 	@if [ -z '$(RACE)' ]; then \
