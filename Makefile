@@ -10,9 +10,9 @@ BENCHES  ?= ./...
 
 # What kills daemons, brokers, links and disks under hundreds of instances takes long. It runs without the race
 # detector, since all that is tested is in other processes: that would look at the judge only. CROWDED starts
-# as many daemons and programs as two processors carry, CALM runs beside the brokers.
-CALM    = ./test/golden ./test/partition ./test/upgrade
-CROWDED = ./test/crash ./test/rebuild ./test/sites
+# as many daemons and programs as two processors carry, or tells a story in steps; CALM runs beside the brokers.
+CALM    = ./test/partition ./test/upgrade
+CROWDED = ./test/crash ./test/golden ./test/rebuild ./test/sites
 LONG    = ./test/broker $(CALM) $(CROWDED)
 
 # Each test runs each time: many run daemons that are built beside them, and where only a daemon has changed

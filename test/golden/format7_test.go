@@ -236,4 +236,5 @@ func (m *maker) speak() {
 		return !strings.Contains(m.ask(m.Sites["C"], "fmqm event list --waiting"), instance(48).String())
 	})
 	m.until("C", "fmqm event list", instance(49).String(), 1)
+	m.until("C", fmt.Sprintf("fmqm status %s", instance(48)), "finished", 1) // as the story tells it: C is to die after that
 }
