@@ -12,12 +12,12 @@ func TestNothingGoesWrong(t *testing.T) {
 	s.judge("no fault")
 }
 
-// The broker is killed with kill -9 and started again, twenty times, each second time as
+// The broker is killed with kill -9 and started again, twelve times, each second time as
 // soon as it is back, while 200 instances run.
 func TestBrokerIsKilled(t *testing.T) {
 	t.Parallel()
-	r := newTrial(t, options{seed: 60}, 10)
-	r.rounds(10, func(int) {
+	r := newTrial(t, options{seed: 60}, 6)
+	r.rounds(6, func(int) {
 		for range 2 {
 			r.count()
 			r.do(r.broker.Restart())
