@@ -32,14 +32,16 @@ var small = sync.OnceValue(func() *os.File {
 })
 
 // openSmall opens the small stage. It is left alone where somebody else could have put it
-// there than who has put the executable: all programs would be his.
+// there than who has put the executable: all programs would be his. And where the executable
+// has capabilities of its own (setcap), which another file has not: then only it can become
+// other users.
 func openSmall(own, path string) *os.File {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil
 	}
 	f := os.NewFile(uintptr(fd), path)
-	if !trusted(own, fd) || !speaks(f) {
+	if capable(own) || !trusted(own, fd) || !speaks(f) {
 		_ = f.Close()
 		return nil
 	}
@@ -56,6 +58,12 @@ func through(cmd *exec.Cmd, f *os.File, files ...*os.File) {
 
 // firstFD is the number of a command's first file beside its three.
 const firstFD = 3
+
+// capable says whether a file gives capabilities to who executes it.
+func capable(own string) bool {
+	size, err := unix.Getxattr(own, "security.capability", nil)
+	return err == nil && size > 0
+}
 
 // trusted says whether a file is of root or of who has the executable, and nobody else's to write.
 func trusted(own string, fd int) bool {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"fmqm/internal/launch"
 	"fmqm/internal/skip"
 )
@@ -116,6 +118,21 @@ func TestAFileThatIsNoSmallStage(t *testing.T) {
 				t.Errorf("it is used: %s", opened.Name())
 			}
 		})
+	}
+}
+
+// A daemon that has its capabilities from its own file becomes other users through that file only.
+func TestADaemonWithCapabilitiesOfItsOwn(t *testing.T) {
+	if os.Geteuid() != 0 {
+		skip.Untested(t, "only root can give a file capabilities")
+	}
+	own, file := small(t)
+	setuid := []byte{0, 0, 0, 2, 1 << unix.CAP_SETUID, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} // struct vfs_cap_data, version 2
+	if err := unix.Setxattr(own, "security.capability", setuid, 0); err != nil {
+		t.Fatal(err)
+	}
+	if opened := launch.OpenSmall(own, file); opened != nil {
+		t.Errorf("it is used: %s", opened.Name())
 	}
 }
 
