@@ -76,7 +76,7 @@ func (f *Fleet) Whole() {
 			}
 			switch record.Kind {
 			case "meta", "process table", "body chunk", "marker", "trimmed position", "accepted position", "peer", "left by a peer",
-				"instance", "start", "activity end", "event", "removed instance": // these stay
+				"instance", "start", "value", "activity end", "event", "removed instance": // these stay
 			case "index":
 				if !strings.HasPrefix(record.Key, "Ff") && !strings.HasPrefix(record.Key, "Ft") { // it lists what has ended
 					f.T.Errorf("left at %s: %s", site.Name, line)

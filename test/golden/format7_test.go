@@ -115,10 +115,10 @@ data:
   - source -> gate
 `
 
-// listens are a process at C with a receive, and one that begins an instance of it and sends two events: one for it,
-// and one for a receive that has waited before.
-var listens = []string{`
-process: listens
+// listening is a process at C with a receive.
+func listening(name string) string {
+	return `
+process: ` + name + `
 version: 1
 structures:
   Order: {n: int, text: string}
@@ -132,7 +132,12 @@ activities:
 data:
   - source -> hear
   - hear -> sink
-`, `
+`
+}
+
+// listens are two of them, of which one has waited before, and one that begins an instance of the other, whose thread
+// stands there, and sends two events: one for each.
+var listens = []string{listening("listens"), listening("hears"), `
 process: speaks
 version: 1
 structures:
@@ -143,13 +148,11 @@ input: Order
 output: Order
 starts: [C]
 activities:
-  begin: {node: C, process: listens, input: Order, output: Order}
+  begin: {node: C, process: hears, input: Order, output: Order}
   say:   {node: C, send: {event: said, key: text}, input: Order}
   again: {node: C, send: {event: said, key: text}, input: Order}
-  rest:  {node: C, wait: {for: 10s}}
 control:
-  - say -> rest # so that the receive has its event, and has ended with it, before the thread of its process stands
-  - rest -> begin
+  - say -> begin # the first event is for who has waited
 data:
   - source -> begin
   - source -> say
@@ -230,7 +233,7 @@ func (m *maker) listen() {
 	m.until("C", "fmqm event list --waiting", "said", 1)
 }
 
-// speak gives that receive an event, while the thread of its process stands where an instance of it begins.
+// speak gives that receive an event, and another to one in an instance that has begun, of which the thread stands.
 func (m *maker) speak() {
 	m.Helper()
 	m.start("C", 49, "speaks", "said", 0)
