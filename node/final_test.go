@@ -1,0 +1,94 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fmqm/api"
+	"fmqm/api/apitest"
+	"fmqm/internal/store/memory"
+	"fmqm/internal/task"
+	"fmqm/node/retention"
+	"fmqm/processtable"
+)
+
+// N31: the table of a version that is retired goes at each site once both sites that may start it have given their final
+// word and retention has removed what was recorded of it. A site that was cut off gives its word late, and until then no
+// table goes; a worker that was cut off while the others' went removes its own when it hears of that. Nothing of the
+// version comes back, also after restarts, and no upload brings it.
+func TestTablesOfRetiredVersionsGo(t *testing.T) {
+	const text = "process: p\nversion: 1\nstarts: [A, B]\nactivities: {x: {node: A, program: builtin:true}, y: {node: B, program: builtin:true}, z: {node: C, program: builtin:true}}\ncontrol: [x -> y, y -> z]"
+	v := &vintages{T: t, tasks: task.NewWorld(1, dawn), sites: map[string]*vintage{}}
+	v.control = v.tasks.NewSite(0)
+	hour := time.Hour
+	for _, name := range []string{"A", "B", "C"} {
+		v.sites[name] = &vintage{name: name, peers: v.sites, disk: memory.NewDisk(name), retired: &hour, audit: retention.Policy{Age: time.Hour}}
+	}
+	for _, name := range []string{"A", "B", "C"} {
+		v.up(v.sites[name])
+	}
+	v.pass(time.Second)
+	v.puts("A", apitest.Upload(t, text))
+	v.pass(time.Minute)
+	id := processtable.ProcessID{Name: "p", Version: 1}
+	states := func(when, want string) {
+		t.Helper()
+		got := ""
+		for _, name := range []string{"A", "B", "C"} {
+			s := v.sites[name]
+			if s.node == nil {
+				got += " down"
+				continue
+			}
+			_, here := s.node.queue.Bound(id)
+			_, gone := s.node.queue.Tombstone(id)
+			got += fmt.Sprintf(" %s=%t/%t/%d", name, here, gone, len(s.node.queue.Finals(id)))
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("%s: %s, want %s", when, strings.TrimSpace(got), want)
+		}
+	}
+	v.starts("A", "p@1", "1")
+	v.pass(time.Minute)
+	v.sites["B"].down()
+	v.does(v.sites["A"], func(ctx context.Context) {
+		if _, err := v.sites["A"].node.Retire(ctx, "p@1", api.RetireRequest{Number: 1}); err != nil {
+			t.Error(err)
+		}
+	})
+	v.pass(5 * time.Hour)
+	states("while B is cut off", "A=true/false/1 down C=true/false/1")
+	v.sites["C"].down()
+	v.up(v.sites["B"])
+	v.pass(5 * time.Hour)
+	states("when B was heard", "A=false/true/2 B=false/true/2 down")
+	v.up(v.sites["C"])
+	v.pass(5 * time.Hour)
+	states("when C is back", "A=false/true/2 B=false/true/2 C=false/true/2")
+	v.sites["B"].down()
+	v.up(v.sites["B"])
+	v.pass(time.Minute)
+	states("after a restart", "A=false/true/2 B=false/true/2 C=false/true/2")
+	if got := v.upload("B", apitest.Upload(t, text)); !strings.Contains(strings.Join(got, "\n"), "was retired, and B has removed its table on") {
+		t.Errorf("the same again: %q", got)
+	}
+	if got := v.upload("B", apitest.Upload(t, text+"\n# other\ndescription: other")); len(got) == 0 || !strings.Contains(got[0], "raise the version") {
+		t.Errorf("another definition: %q", got)
+	}
+	v.does(v.sites["C"], func(ctx context.Context) {
+		_, err := v.sites["C"].node.Retire(ctx, "p@1", api.RetireRequest{Number: 2, Undo: true})
+		if api.CodeOf(err) != api.CodeRefused {
+			t.Errorf("taken back: %v", err)
+		}
+		if _, err := v.sites["C"].node.DefinitionOf(ctx, "p@1", ""); api.CodeOf(err) != api.CodeNotFound || !strings.Contains(err.Error(), "was retired") {
+			t.Errorf("its text: %v", err)
+		}
+	})
+	for _, s := range v.sites {
+		s.down()
+	}
+	v.control.Kill()
+}
