@@ -20,7 +20,7 @@ import (
 // table goes; a worker that was cut off while the others' went removes its own when it hears of that. Nothing of the
 // version comes back, also after restarts, and no upload brings it.
 func TestTablesOfRetiredVersionsGo(t *testing.T) {
-	const text = "process: p\nversion: 1\nstarts: [A, B]\nactivities: {x: {node: A, program: builtin:true}, y: {node: B, program: builtin:true}, z: {node: C, program: builtin:true}}\ncontrol: [x -> y, y -> z]"
+	const text = "process: p\nversion: 1\nstarts: [A, B]\nactivities: {x: {node: A, empty: true}, y: {node: B, empty: true}, z: {node: C, empty: true}}\ncontrol: [x -> y, y -> z]"
 	v := &vintages{T: t, tasks: task.NewWorld(1, dawn), sites: map[string]*vintage{}}
 	v.control = v.tasks.NewSite(0)
 	hour := time.Hour

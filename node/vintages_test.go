@@ -46,13 +46,13 @@ type vintage struct {
 	name  string
 	peers map[string]*vintage
 	disk  *memory.Disk
-	old   bool       // of the version before
+	old   bool // of the version before
 
 	retired *time.Duration   // how long a version is retired before its final word; nil: as ever
 	audit   retention.Policy // of its history
-	by    *task.Site // of the daemon; nil: it is down
-	node  *Node
-	calls []*wire
+	by      *task.Site       // of the daemon; nil: it is down
+	node    *Node
+	calls   []*wire
 }
 
 // N17: what a site of the version before cannot read waits apart for it, holds up nothing else,

@@ -94,7 +94,8 @@ func (t *Tables) retiredRound(ctx context.Context) (missing bool, err error) {
 			needless = append(needless, p)
 		}
 	}
-	return missing, t.removeAll(ctx, needless)
+	again, err := t.removeAll(ctx, needless)
+	return missing || again, err
 }
 
 // settle gives the final word, if that is to be, and asks for those of others; lacks: not all are known.
@@ -112,34 +113,42 @@ func (t *Tables) settle(ctx context.Context, p behaviour.Process) (lacks bool, e
 	return len(t.missing(table)) > 0, nil
 }
 
-// removeAll removes the tables, of those about which all have given their final word, that this site does not need.
-func (t *Tables) removeAll(ctx context.Context, all []behaviour.Process) error {
+// removeAll removes the tables, of those about which all have given their final word, that this site does not need;
+// again: something came for one while it was looked.
+func (t *Tables) removeAll(ctx context.Context, all []behaviour.Process) (again bool, err error) {
 	quiet := map[processtable.ProcessID]record.Quiet{}
 	for _, p := range all {
 		id := p.Table().Process
 		t.again[id] = t.Scheduler.Now().Add(removalPause)
 		q, free, err := t.free(id)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if free {
 			quiet[id] = q
 		}
 	}
 	if len(quiet) == 0 {
-		return nil
+		return false, nil
 	}
 	if err := t.strikeRecorded(ctx, quiet); err != nil || ctx.Err() != nil {
-		return err
+		return false, err
 	}
 	for _, p := range all {
-		if q, needless := quiet[p.Table().Process]; needless {
-			if err := t.remove(ctx, p.Table(), q); err != nil {
-				return err
-			}
+		q, needless := quiet[p.Table().Process]
+		if !needless {
+			continue
+		}
+		stale, err := t.remove(ctx, p.Table(), q)
+		if err != nil {
+			return false, err
+		}
+		if stale {
+			delete(t.again, p.Table().Process)
+			again = true
 		}
 	}
-	return nil
+	return again, nil
 }
 
 // free says whether nothing that is under way here needs the table of a version: but for what the audit has of it.
@@ -203,29 +212,29 @@ func (t *Tables) strikeRecorded(ctx context.Context, of map[processtable.Process
 	return nil
 }
 
-// remove removes the table of a version that nobody needs, if nothing has come for it since it was looked.
-func (t *Tables) remove(ctx context.Context, table *processtable.Table, q record.Quiet) error {
+// remove removes the table of a version that nobody needs; stale: something has come for it since it was looked, and it stays.
+func (t *Tables) remove(ctx context.Context, table *processtable.Table, q record.Quiet) (stale bool, err error) {
 	id := table.Process
 	if err := t.turn.Acquire(ctx); err != nil {
-		return nil //nolint:nilerr // the node stops
+		return false, err
 	}
 	defer t.turn.Release()
 	if len(t.missing(table)) > 0 || !t.due(id) { // a node has come with another store meanwhile, or it was taken back
-		return nil
+		return false, nil
 	}
 	stone := record.Tombstone{Process: id, Definition: table.Definition, Time: t.Scheduler.Now(), Nodes: table.Nodes()}
 	switch err := t.Site.Commit(ctx, &record.Tx{Quiet: []record.Quiet{q}, Remove: []record.Tombstone{stone}}); {
 	case errors.Is(err, commit.ErrStale):
-		return nil
+		return true, nil
 	case err != nil:
-		return fmt.Errorf("remove the table of %s: %w", id, err)
+		return false, fmt.Errorf("remove the table of %s: %w", id, err)
 	}
 	delete(t.again, id)
 	t.mu.Lock()
 	delete(t.has, id)
 	t.mu.Unlock()
 	t.Site.LetGo(id)
-	return nil
+	return false, nil
 }
 
 // absorb takes out what has come late for a version whose table was removed: from a process here that goes on, or as

@@ -241,14 +241,26 @@ func (t *Tables) tell(ctx context.Context, v version) []question.Reply[VersionRe
 	return replies
 }
 
+// telling is what a site knows of a version: up to which number what was said, in which store. With another store it may
+// know nothing.
+type telling struct {
+	number uint64
+	store  record.Incarnation
+}
+
 // toldNow notes up to which number a site knows what is said of a version.
 func (t *Tables) toldNow(id processtable.ProcessID, node processtable.NodeID, number uint64) {
+	now := telling{number: number}
+	now.store, _ = t.Queue.KnownIncarnation(node)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.told[id] == nil {
-		t.told[id] = map[processtable.NodeID]uint64{}
+		t.told[id] = map[processtable.NodeID]telling{}
 	}
-	t.told[id][node] = max(t.told[id][node], number)
+	if before := t.told[id][node]; before.store == now.store {
+		now.number = max(before.number, number)
+	}
+	t.told[id][node] = now
 }
 
 // untold are the versions of which not all sites are known to have heard what was said last.
@@ -261,7 +273,10 @@ func (t *Tables) untold() (all []version) {
 		said, _ := t.Queue.Retirement(id)
 		t.mu.Lock()
 		told := t.told[id]
-		lacks := slices.ContainsFunc(v.nodes, func(node processtable.NodeID) bool { return node != t.Self && told[node] < said.Number })
+		lacks := slices.ContainsFunc(v.nodes, func(node processtable.NodeID) bool {
+			store, _ := t.Queue.KnownIncarnation(node)
+			return node != t.Self && (told[node].number < said.Number || told[node].store != store)
+		})
 		t.mu.Unlock()
 		if lacks {
 			all = append(all, v)

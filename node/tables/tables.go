@@ -41,7 +41,7 @@ type Tables struct {
 	has    map[processtable.ProcessID]map[processtable.NodeID]bool
 	turned []processtable.ProcessID
 	// told is up to which number other sites know what is said of retiring a version, as they have answered.
-	told map[processtable.ProcessID]map[processtable.NodeID]uint64
+	told map[processtable.ProcessID]map[processtable.NodeID]telling
 	// again is when it is looked once more whether this site needs the table of a version of which all have given their
 	// final word. Of RunRetired.
 	again map[processtable.ProcessID]time.Time
@@ -106,7 +106,7 @@ func New(o Options) *Tables {
 	t := &Tables{
 		Options: o, wake: o.Scheduler.Bell(), turn: task.NewPlaces(o.Scheduler, 1),
 		retiring: o.Scheduler.Bell(), again: map[processtable.ProcessID]time.Time{},
-		told:    map[processtable.ProcessID]map[processtable.NodeID]uint64{},
+		told:    map[processtable.ProcessID]map[processtable.NodeID]telling{},
 		refused: map[processtable.ProcessID]refusal{}, has: map[processtable.ProcessID]map[processtable.NodeID]bool{},
 	}
 	t.definers.Store(&o.Definers)
