@@ -11,8 +11,10 @@ import (
 	"fmqm/api/apitest"
 	"fmqm/internal/store/memory"
 	"fmqm/internal/task"
+	"fmqm/message"
 	"fmqm/node/retention"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 // N31: the table of a version that is retired goes at each site once both sites that may start it have given their final
@@ -51,7 +53,10 @@ func TestTablesOfRetiredVersionsGo(t *testing.T) {
 			t.Errorf("%s: %s, want %s", when, strings.TrimSpace(got), want)
 		}
 	}
-	v.starts("A", "p@1", "1")
+	if got := v.starts("A", "p@1", "1"); len(got) == 0 || got[0] != "p@1" {
+		t.Fatalf("started: %q", got)
+	}
+	definition, _ := v.sites["A"].node.queue.Bound(id)
 	v.pass(time.Minute)
 	v.sites["B"].down()
 	v.does(v.sites["A"], func(ctx context.Context) {
@@ -68,6 +73,25 @@ func TestTablesOfRetiredVersionsGo(t *testing.T) {
 	v.up(v.sites["C"])
 	v.pass(5 * time.Hour)
 	states("when C is back", "A=false/true/2 B=false/true/2 C=false/true/2")
+	late := message.Message{Header: message.Header{
+		Queue: message.Queue{Process: id, Node: "B"}, Instance: instanceOf(1), Origin: "A", Activity: "y", Source: "x",
+		Kind: message.KindConnector, Control: message.True, Data: message.DataNone, Lane: message.LaneControl,
+	}}
+	for _, hash := range []processtable.ShortHash{definition.Short(), {}, {1}} { // the last one is of another definition
+		late.Definition = hash
+		v.does(v.sites["A"], func(ctx context.Context) {
+			if err := v.sites["A"].node.commit(ctx, &record.Tx{Put: []message.Message{late}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	v.pass(time.Minute)
+	v.does(v.sites["B"], func(context.Context) {
+		s, err := v.sites["B"].node.Stats()
+		if err != nil || s.Absorbed != 2 || s.SetAside != 1 || len(s.Parked) != 0 {
+			t.Errorf("what comes late: %d dropped, %d set aside, waiting %v (%v)", s.Absorbed, s.SetAside, s.Parked, err)
+		}
+	})
 	v.sites["B"].down()
 	v.up(v.sites["B"])
 	v.pass(time.Minute)
@@ -77,6 +101,9 @@ func TestTablesOfRetiredVersionsGo(t *testing.T) {
 	}
 	if got := v.upload("B", apitest.Upload(t, text+"\n# other\ndescription: other")); len(got) == 0 || !strings.Contains(got[0], "raise the version") {
 		t.Errorf("another definition: %q", got)
+	}
+	if got := v.starts("A", "p@1", "2"); len(got) == 0 || !strings.Contains(got[0], "p@1 was retired, and A has removed its table") {
+		t.Errorf("started once more: %q", got)
 	}
 	v.does(v.sites["C"], func(ctx context.Context) {
 		_, err := v.sites["C"].node.Retire(ctx, "p@1", api.RetireRequest{Number: 2, Undo: true})

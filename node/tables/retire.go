@@ -146,6 +146,9 @@ func (t *Tables) Retire(ctx context.Context, table *processtable.Table, r api.Re
 	if r.Undo && t.Closed(id) {
 		return a, api.Errorf(api.CodeRefused, "upload it as a new version", "%s stays retired, nothing has changed: %s has given its final word that nothing of it begins there any more", id, t.Self)
 	}
+	if r.Undo && len(t.missing(table)) == 0 {
+		return a, api.Errorf(api.CodeRefused, "upload it as a new version", "%s stays retired, nothing has changed: all sites that may start it have given their final word that nothing of it begins there any more", id)
+	}
 	s := &Said{Definition: table.Definition.String(), Number: r.Number, Undo: r.Undo, Network: r.Network, Key: r.Key, Signature: r.Signature}
 	if reason := t.mayRetire(id, s); reason != "" {
 		return a, api.Errorf(api.CodeRefused, "sign as somebody who may define it (--key, --network)", "%s is not retired, nothing has changed: %s", id, reason)
