@@ -19,8 +19,8 @@ import (
 
 // N31: the table of a version that is retired goes at each site once both sites that may start it have given their final
 // word and retention has removed what was recorded of it. A site that was cut off gives its word late, and until then no
-// table goes; a worker that was cut off while the others' went removes its own when it hears of that. Nothing of the
-// version comes back, also after restarts, and no upload brings it.
+// table goes; a worker that is cut off keeps the tables where the version may be started, since it may have to ask there what
+// has ended. Nothing of the version comes back, also after restarts, and no upload brings it.
 func TestTablesOfRetiredVersionsGo(t *testing.T) {
 	const text = "process: p\nversion: 1\nstarts: [A, B]\nactivities: {x: {node: A, empty: true}, y: {node: B, empty: true}, z: {node: C, empty: true}}\ncontrol: [x -> y, y -> z]"
 	v := &vintages{T: t, tasks: task.NewWorld(1, dawn), sites: map[string]*vintage{}}
@@ -69,7 +69,7 @@ func TestTablesOfRetiredVersionsGo(t *testing.T) {
 	v.sites["C"].down()
 	v.up(v.sites["B"])
 	v.pass(5 * time.Hour)
-	states("when B was heard", "A=false/true/2 B=false/true/2 down")
+	states("when B was heard, and C is cut off", "A=true/false/2 B=true/false/2 down")
 	v.up(v.sites["C"])
 	v.pass(5 * time.Hour)
 	states("when C is back", "A=false/true/2 B=false/true/2 C=false/true/2")

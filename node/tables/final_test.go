@@ -48,7 +48,9 @@ func (w *world) retired(text string) (id processtable.ProcessID, table *processt
 // round is one of RunRetired, in which everything is looked at again.
 func (w *world) round() (missing bool) {
 	w.t.Helper()
+	w.mu.Lock()
 	clear(w.again)
+	w.mu.Unlock()
 	missing, err := w.retiredRound(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
@@ -266,6 +268,38 @@ func TestATableThatIsNeededStays(t *testing.T) {
 			t.Errorf("without history it is here %t, with it %t", w.up[id] != nil, w2.up[id2] != nil)
 		}
 	})
+}
+
+// Where a version may be started its table stays until the other sites need theirs for nothing of their own.
+func TestTheTableOfAnOriginGoesLast(t *testing.T) {
+	const text = "process: far\nversion: 1\nstarts: [A]\nactivities:\n  a: {node: A, program: p}\n  b: {node: B, program: p}\ncontrol: [a -> b]\n"
+	w := newWorld(t)
+	id, _ := w.retired(text)
+	if w.round(); w.up[id] == nil || !w.Closed(id) {
+		t.Fatal("the table is gone though B needs its own")
+	}
+	tells := func(peer processtable.NodeID, needless ...string) VersionReport {
+		t.Helper()
+		r, err := w.VersionTo(t.Context(), peer, VersionQuestion{Process: id.String(), Needless: needless})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	tells("M", "A", "B")
+	if r := tells("B", "C"); len(r.Needless) != 1 || r.Needless[0] != "A" || r.Finals["A"] == "" || r.Removed {
+		t.Errorf("B is told %+v", r)
+	}
+	if w.round(); w.up[id] == nil {
+		t.Fatal("the table is gone by the word of who has no part")
+	}
+	tells("B", "B")
+	if w.round(); w.up[id] != nil {
+		t.Error("the table stays though nobody needs it")
+	}
+	if r := tells("B"); !r.Removed || r.Said == nil || len(r.Needless) != 2 {
+		t.Errorf("then B is told %+v", r)
+	}
 }
 
 // What stays of a table that was removed: its name and its definition. Nobody brings it again, people are told, and what

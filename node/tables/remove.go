@@ -90,7 +90,7 @@ func (t *Tables) retiredRound(ctx context.Context) (missing bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if missing = missing || lacks; !lacks && !t.Scheduler.Now().Before(t.again[id]) {
+		if missing = missing || lacks; !lacks && t.mayLook(id) {
 			needless = append(needless, p)
 		}
 	}
@@ -113,13 +113,13 @@ func (t *Tables) settle(ctx context.Context, p behaviour.Process) (lacks bool, e
 	return len(t.missing(table)) > 0, nil
 }
 
-// removeAll removes the tables, of those about which all have given their final word, that this site does not need;
-// again: something came for one while it was looked.
+// removeAll removes the tables, of those about which all have given their final word, that nobody needs: this site does not,
+// and where it may start the version no other does; again: something came for one while it was looked.
 func (t *Tables) removeAll(ctx context.Context, all []behaviour.Process) (again bool, err error) {
 	quiet := map[processtable.ProcessID]record.Quiet{}
 	for _, p := range all {
 		id := p.Table().Process
-		t.again[id] = t.Scheduler.Now().Add(removalPause)
+		t.lookAgain(id, removalPause)
 		q, free, err := t.free(id)
 		if err != nil {
 			return false, err
@@ -135,21 +135,83 @@ func (t *Tables) removeAll(ctx context.Context, all []behaviour.Process) (again 
 		return false, err
 	}
 	for _, p := range all {
-		q, needless := quiet[p.Table().Process]
-		if !needless {
+		q, free := quiet[p.Table().Process]
+		if !free {
 			continue
 		}
-		stale, err := t.remove(ctx, p.Table(), q)
+		stale, err := t.letGo(ctx, p.Table(), q)
 		if err != nil {
 			return false, err
 		}
-		if stale {
-			delete(t.again, p.Table().Process)
-			again = true
-		}
+		again = again || stale
 	}
 	return again, nil
 }
+
+// letGo removes a table that this site needs for nothing of its own, unless others need it to be here, and tells them.
+func (t *Tables) letGo(ctx context.Context, table *processtable.Table, q record.Quiet) (stale bool, err error) {
+	v := version{id: table.Process, nodes: table.Nodes()}
+	t.hearNeedless(&v, []string{string(t.Self)})
+	if table.IsStart() && !t.needlessAll(&v) {
+		if err := t.exchange(ctx, v); err != nil || !t.needlessAll(&v) {
+			return false, err
+		}
+	}
+	if stale, err = t.remove(ctx, table, q); err != nil || stale {
+		t.lookAgain(v.id, 0)
+		return stale, err
+	}
+	return false, t.exchange(ctx, v)
+}
+
+// lookAgain has a version looked at again after a pause.
+func (t *Tables) lookAgain(id processtable.ProcessID, pause time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.again[id] = t.Scheduler.Now().Add(pause)
+}
+
+// mayLook says whether it is time for that.
+func (t *Tables) mayLook(id processtable.ProcessID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.Scheduler.Now().Before(t.again[id])
+}
+
+// hearNeedless notes that sites need the table of a version for nothing of their own. It only grows, so no order and no
+// repeat matters.
+func (t *Tables) hearNeedless(v *version, sites []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	news := false
+	for _, name := range sites {
+		if node := processtable.NodeID(name); v.has(node) && !t.needless[v.id][node] {
+			if t.needless[v.id] == nil {
+				t.needless[v.id] = map[processtable.NodeID]bool{}
+			}
+			t.needless[v.id][node], news = true, news || node != t.Self
+		}
+	}
+	if news {
+		delete(t.again, v.id)
+		t.retiring.Ring()
+	}
+}
+
+// needlessAt are the sites that are known to need the table for nothing of their own, for other sites.
+func (t *Tables) needlessAt(v *version) (all []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, node := range v.nodes {
+		if t.needless[v.id][node] || v.removed && node == t.Self {
+			all = append(all, string(node))
+		}
+	}
+	return all
+}
+
+// needlessAll says whether that is known of all sites of a version.
+func (t *Tables) needlessAll(v *version) bool { return len(t.needlessAt(v)) == len(v.nodes) }
 
 // free says whether nothing that is under way here needs the table of a version: but for what the audit has of it.
 func (t *Tables) free(id processtable.ProcessID) (q record.Quiet, free bool, err error) {
@@ -229,8 +291,8 @@ func (t *Tables) remove(ctx context.Context, table *processtable.Table, q record
 	case err != nil:
 		return false, fmt.Errorf("remove the table of %s: %w", id, err)
 	}
-	delete(t.again, id)
 	t.mu.Lock()
+	delete(t.again, id)
 	delete(t.has, id)
 	t.mu.Unlock()
 	t.Site.LetGo(id)

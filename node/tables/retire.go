@@ -25,6 +25,8 @@ type VersionQuestion struct {
 	// Finals are the final words about NAME@VERSION that the asker knows: by node, the store that gave it, in
 	// hexadecimal digits.
 	Finals map[string]string `json:"finals,omitempty"`
+	// Needless are sites that the asker knows to need the table for nothing of their own any more, itself among them.
+	Needless []string `json:"needless,omitempty"`
 }
 
 // VersionReport answers it.
@@ -33,8 +35,9 @@ type VersionReport struct {
 	Said    *Said          `json:"said,omitempty"`    // what the site knows of NAME@VERSION
 	Refused string         `json:"refused,omitempty"` // why it does not take what it is told
 
-	Finals  map[string]string `json:"finals,omitempty"`  // the final words that the site knows, as those of a VersionQuestion
-	Removed bool              `json:"removed,omitempty"` // it has removed the table of NAME@VERSION, and said is what was so then
+	Finals   map[string]string `json:"finals,omitempty"`   // the final words that the site knows, as those of a VersionQuestion
+	Needless []string          `json:"needless,omitempty"` // as those of a VersionQuestion
+	Removed  bool              `json:"removed,omitempty"`  // it has removed the table of NAME@VERSION, and said is what was so then
 }
 
 // Said is a record.Retirement on its way between sites.
@@ -112,11 +115,11 @@ func (t *Tables) VersionTo(ctx context.Context, peer processtable.NodeID, q Vers
 		if q.Said != nil && !v.removed {
 			r.Refused = t.mayRetire(asked, q.Said)
 		}
-		told := VersionReport{Said: q.Said, Finals: q.Finals, Refused: r.Refused}
+		told := VersionReport{Said: q.Said, Finals: q.Finals, Needless: q.Needless, Refused: r.Refused}
 		if err := t.hear(ctx, v, peer, &told); err != nil {
 			return r, err
 		}
-		r.Said, r.Finals, r.Removed = t.said(asked), t.finals(asked), v.removed
+		r.Said, r.Finals, r.Needless, r.Removed = t.said(asked), t.finals(asked), t.needlessAt(&v), v.removed
 	}
 	r.Running, err = t.running(asked, func(id processtable.ProcessID) bool { return t.concerns(peer, id.String()) })
 	return r, err
@@ -230,7 +233,7 @@ func (t *Tables) tell(ctx context.Context, v version) []question.Reply[VersionRe
 			heard = append(heard, node)
 		}
 	}
-	q := VersionQuestion{Process: v.id.String(), Said: t.said(v.id), Finals: t.finals(v.id)}
+	q := VersionQuestion{Process: v.id.String(), Said: t.said(v.id), Finals: t.finals(v.id), Needless: t.needlessAt(&v)}
 	replies := question.All[VersionReport](ctx, t.Scheduler, t.Site, heard, AskVersion, q)
 	for i := range replies {
 		switch r := &replies[i]; {
@@ -296,5 +299,6 @@ func (t *Tables) hear(ctx context.Context, v version, from processtable.NodeID, 
 			return err
 		}
 	}
+	t.hearNeedless(&v, r.Needless)
 	return t.hearFinals(ctx, v, from, r)
 }

@@ -42,9 +42,10 @@ type Tables struct {
 	turned []processtable.ProcessID
 	// told is up to which number other sites know what is said of retiring a version, as they have answered.
 	told map[processtable.ProcessID]map[processtable.NodeID]telling
-	// again is when it is looked once more whether this site needs the table of a version of which all have given their
-	// final word. Of RunRetired.
-	again map[processtable.ProcessID]time.Time
+	// again is when it is looked once more whether the table of a version may go of which all have given their final word;
+	// needless are the sites that are known to need it for nothing of their own.
+	again    map[processtable.ProcessID]time.Time
+	needless map[processtable.ProcessID]map[processtable.NodeID]bool
 }
 
 // Options make Tables. All but Behaviours, Definers and Reads are to be set.
@@ -106,8 +107,9 @@ func New(o Options) *Tables {
 	t := &Tables{
 		Options: o, wake: o.Scheduler.Bell(), turn: task.NewPlaces(o.Scheduler, 1),
 		retiring: o.Scheduler.Bell(), again: map[processtable.ProcessID]time.Time{},
-		told:    map[processtable.ProcessID]map[processtable.NodeID]telling{},
-		refused: map[processtable.ProcessID]refusal{}, has: map[processtable.ProcessID]map[processtable.NodeID]bool{},
+		needless: map[processtable.ProcessID]map[processtable.NodeID]bool{},
+		told:     map[processtable.ProcessID]map[processtable.NodeID]telling{},
+		refused:  map[processtable.ProcessID]refusal{}, has: map[processtable.ProcessID]map[processtable.NodeID]bool{},
 	}
 	t.definers.Store(&o.Definers)
 	return t
