@@ -16,7 +16,7 @@ type RetireRequest struct {
 	Signature []byte `json:"signature,omitempty"` // base64
 }
 
-// The results of retiring a version, besides ResultQueued; the words are API.
+// The results of retiring a version, besides ResultQueued, and ResultRemoved: its table is gone there. The words are API.
 const (
 	ResultRetired Result = "retired" // nothing new begins there
 	ResultKept    Result = "kept"    // it may begin there: that was taken back
@@ -31,7 +31,7 @@ type RetireAnswer struct {
 type RetireNode struct {
 	Node      string `json:"node"`
 	Process   string `json:"process"`   // NAME@VERSION
-	Result    Result `json:"result"`    // retired, kept, or queued: the site is told when it is heard
+	Result    Result `json:"result"`    // retired, removed, kept, or queued: the site is told when it is heard
 	Instances int    `json:"instances"` // that were started there and have not ended, if it has answered
 	Reason    string `json:"reason,omitempty"`
 }

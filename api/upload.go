@@ -103,6 +103,8 @@ type Definition struct {
 	// Said is the number of what was said last of retiring it; 0: nothing was. RetiredBy is who did, if it is retired.
 	Said      uint64 `json:"said,omitempty"`
 	RetiredBy string `json:"retired_by,omitempty"`
+	// Removed is when the node has removed the table; of such a version there is nothing else but name and hash.
+	Removed time.Time `json:"removed,omitzero"`
 	// Instances is how many were started there and have not ended.
 	Instances int `json:"instances,omitempty"`
 }
@@ -114,6 +116,7 @@ type VersionState string
 const (
 	VersionStored  VersionState = "stored"  // the node has its table, and not all its sites have said that they do
 	VersionRetired VersionState = "retired" // nothing of it begins any more
+	VersionRemoved VersionState = "removed" // it was retired, and the node has removed its table: nobody needs it
 	VersionCurrent VersionState = "current" // all its sites have stored it, or its upload said so; or there is none before it
 )
 

@@ -168,6 +168,9 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*execute.Thre
 // notHere refuses a start where the table is missing, naming nodes that have it (N2). What
 // nobody has who answers is not found.
 func (n *Node) notHere(ctx context.Context, name string, id processtable.ProcessID) error {
+	if _, gone := n.queue.Tombstone(id); gone {
+		return api.Errorf(api.CodeRefused, "start another version (fmqm-define list)", "%s was retired, and %s has removed its table", id, n.name)
+	}
 	if id.Version > 0 {
 		if have := n.tables.Elsewhere(ctx, id); len(have) > 0 {
 			return api.Errorf(api.CodeRefused, "start it at one of them that may start it (--to)",

@@ -56,7 +56,7 @@ func (s site) Subprocess(c processtable.Child) (behaviour.Process, error) {
 	case t == nil:
 		return nil, fmt.Errorf("no table of %s at %s: %supload it with fmqm-define upload, and retry", id, s.name, s.meant(context.Background(), id))
 	case s.queue.IsRetired(t.ID()):
-		return nil, fmt.Errorf("%s is retired at %s: name another version in a new one of the process that begins it, or take that back (fmqm-define retire --undo %s), and retry", t.ID(), s.name, t.ID())
+		return nil, fmt.Errorf("%s is retired at %s: name another version in a new one of the process that begins it%s, and retry", t.ID(), s.name, s.orUndo(t.ID()))
 	case !t.Process().Table().IsStart():
 		return nil, fmt.Errorf("%s may not be started at %s, only at %s: add %s to the `starts` of a new version of %s, and retry",
 			t.ID(), s.name, join(t.Process().Table().Starts), s.name, c.Name)

@@ -18,6 +18,7 @@ type Stats struct {
 	Congested bool   // links do not accept: too much waits to be folded
 	SpaceLow  bool   // room on the disk is low: no work is taken on (S3)
 	SetAside  uint64 // messages set aside
+	Absorbed  uint64 // messages dropped that came late for processes whose tables were removed
 	Aside     int    // of them and earlier ones, what is there now
 	Counted   bool   // what the store had at open is counted: Aside and Stored hold
 	Processes []ProcessStats
@@ -48,7 +49,7 @@ type PeerStats struct {
 func (n *Node) Stats() (Stats, error) {
 	s := Stats{
 		Queue: n.queue.Stats(), Congested: n.queue.Congested(), SpaceLow: n.pressure.low.Load(),
-		SetAside: n.setAside.Load(), Parked: n.queue.Parked(),
+		SetAside: n.setAside.Load(), Absorbed: n.absorbed.Load(), Parked: n.queue.Parked(),
 	}
 	s.Aside, s.Counted = n.queue.RefusedCount()
 	for _, t := range n.threads() {

@@ -94,6 +94,8 @@ type Limits struct {
 	KeepEvents time.Duration
 	Events     int
 	EventsOf   []processtable.NodeID // peers whose events are taken; nil: all peers'
+	// Retired is how long a version has to be retired before this site gives its final word (N31); nil: RetiredFor.
+	Retired *time.Duration
 	// NoSchedules: nothing is started by a schedule.
 	NoSchedules bool
 }
@@ -103,6 +105,9 @@ const (
 	EventsKept  = 7 * 24 * time.Hour
 	EventsLimit = 100_000
 )
+
+// RetiredFor is how long a version can be taken back at a site, at least, unless the configuration says otherwise.
+const RetiredFor = 7 * 24 * time.Hour
 
 func (l *Limits) keepEvents() time.Duration { return cmp.Or(l.KeepEvents, EventsKept) }
 
@@ -156,6 +161,7 @@ type Node struct {
 	admission *admission.Admission
 	execution *execute.Execution
 	setAside  atomic.Uint64 // messages that were refused
+	absorbed  atomic.Uint64 // messages that came late for what was removed
 	answers   *answer.Answers
 	tables    *tables.Tables
 	commands  *command.Commands
@@ -293,6 +299,11 @@ func (n *Node) Launch() {
 		}
 	})
 	n.tasks.Go(func() {
+		if err := n.tables.RunRetired(n.begins); err != nil {
+			n.fatal(err)
+		}
+	})
+	n.tasks.Go(func() {
 		if err := n.schedules.Run(n.begins); err != nil {
 			n.fatal(err)
 		}
@@ -330,6 +341,7 @@ func (n *Node) Configure(registry *program.Registry, ways Ways, limits Limits) {
 	n.retain.SetPolicy(limits.Audit)
 	n.logs.SetLimits(limits.Logs)
 	n.schedules.Set(limits.NoSchedules)
+	n.tables.RetiredChanged()
 	n.setWays(ways)
 	n.queue.QuotaChanged()
 	n.execution.LimitsChanged()

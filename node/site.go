@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"slices"
+	"time"
 
 	"fmqm/api"
 	"fmqm/behaviour"
@@ -155,6 +156,10 @@ func (n *Node) definedHere(process string) (*execute.Thread, error) {
 		if t = current; t == nil {
 			t = newer
 		}
+	}
+	if stone, gone := n.queue.Tombstone(id); t == nil && gone {
+		return nil, api.Errorf(api.CodeNotFound, "see fmqm-define list for what there is, and keep the files of definitions",
+			"%s was retired, and %s has removed its table, and its text, on %s", id, n.name, stone.Time.UTC().Format(time.DateOnly))
 	}
 	if t == nil {
 		return nil, api.Errorf(api.CodeNotFound, "see fmqm-define list for what there is", "no table of %s at %s", process, n.name)

@@ -26,6 +26,7 @@ import (
 	"fmqm/link"
 	"fmqm/link/frame"
 	"fmqm/message"
+	"fmqm/node/retention"
 	"fmqm/node/trust"
 	"fmqm/processtable"
 	"fmqm/program"
@@ -45,10 +46,13 @@ type vintage struct {
 	name  string
 	peers map[string]*vintage
 	disk  *memory.Disk
-	old   bool       // of the version before
-	by    *task.Site // of the daemon; nil: it is down
-	node  *Node
-	calls []*wire
+	old   bool // of the version before
+
+	retired *time.Duration   // how long a version is retired before its final word; nil: as ever
+	audit   retention.Policy // of its history
+	by      *task.Site       // of the daemon; nil: it is down
+	node    *Node
+	calls   []*wire
 }
 
 // N17: what a site of the version before cannot read waits apart for it, holds up nothing else,
@@ -212,7 +216,7 @@ func (v *vintages) up(s *vintage) {
 		o := Options{
 			Name: processtable.NodeID(s.name), Engine: engine, Registry: registry, Scheduler: s.by, Log: zerolog.Nop(),
 			Random: rand.NewChaCha8([32]byte{s.name[0], byte(v.tasks.Elapsed() / time.Second)}), Remote: trust.Operators{{Site: "*"}},
-			Peers: map[processtable.NodeID]Peer{}, Behaviours: counters,
+			Peers: map[processtable.NodeID]Peer{}, Behaviours: counters, Limits: Limits{Retired: s.retired, Audit: s.audit},
 		}
 		if s.old {
 			o.Formats, o.Behaviours = frame.Before(), nil

@@ -239,7 +239,7 @@ func (m *Manager) publish(r *commit.Report) {
 	for _, i := range r.Markers {
 		m.marks.add(i)
 	}
-	m.publishTables(&r.Facts)
+	m.publishTables(r)
 	for _, done := range r.Done {
 		w := workOf(done)
 		m.depths.apply(w)

@@ -59,6 +59,12 @@ func (w *work) kinds() []string {
 	if len(w.Tx.Retire) > 0 {
 		kinds = append(kinds, "retire")
 	}
+	if len(w.Tx.Final) > 0 {
+		kinds = append(kinds, "final")
+	}
+	if len(w.Tx.Remove) > 0 {
+		kinds = append(kinds, "remove")
+	}
 	if len(w.Tx.Rewrite) > len(w.Tx.Supersede) { // of what is superseded that says what it is (N30)
 		kinds = append(kinds, "overwrite")
 	} else if w.Tx.Erasing != nil {

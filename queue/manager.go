@@ -72,9 +72,13 @@ type Manager struct {
 		processes map[processtable.ProcessID]*process
 	}
 
-	// durable are the tables that are on disk, which of them are pending, and what was said of retiring them.
+	// durable are the tables that are on disk, which of them are pending, what was said of retiring them, the final words
+	// about them, and what stays of tables that were removed.
 	durable struct {
 		sync.Mutex
+		shown   uint64 // the last commit of which all that is here is known
+		finals  map[processtable.ProcessID]map[processtable.NodeID]record.Incarnation
+		gone    map[processtable.ProcessID]record.Tombstone
 		tables  map[processtable.ProcessID]processtable.DefinitionHash
 		pending map[processtable.ProcessID]bool
 		retired map[processtable.ProcessID]record.Retirement

@@ -42,7 +42,8 @@ const maxOldParked = 100
 func (m *Manager) ParkOld() error {
 	for _, class := range []byte{record.ClassMessage, record.ClassRecord, record.ClassMarker} {
 		err := m.read.EachProcess(class, func(id processtable.ProcessID) error {
-			if _, tabled := m.Bound(id); tabled || id == processtable.EventQueue { // which has no table (N24)
+			_, gone := m.Tombstone(id)                                                     // what is put there late is taken out as it lies there (N31)
+			if _, tabled := m.Bound(id); tabled || gone || id == processtable.EventQueue { // which has no table (N24)
 				return nil
 			}
 			for {

@@ -58,8 +58,12 @@ func (m *Manager) IsCurrent(id processtable.ProcessID) bool {
 	return true
 }
 
-// isRetired says whether nothing new may begin of a version; m.durable is held.
+// isRetired says whether nothing new may begin of a version: somebody has said so last, or this node has given its final
+// word, which nobody takes back. m.durable is held.
 func (m *Manager) isRetired(id processtable.ProcessID) bool {
+	if _, closed := m.durable.finals[id][m.node]; closed {
+		return true
+	}
 	r, said := m.durable.retired[id]
 	return said && !r.Undo
 }
@@ -131,12 +135,10 @@ func (m *Manager) loadPending() error {
 	})
 }
 
-func (m *Manager) publishTables(r *commit.Facts) {
-	if len(r.Tables)+len(r.Current)+len(r.Retired) == 0 {
-		return
-	}
+func (m *Manager) publishTables(r *commit.Report) {
 	m.durable.Lock()
 	defer m.durable.Unlock()
+	m.durable.shown = max(m.durable.shown, r.Upto)
 	for _, t := range r.Tables {
 		m.durable.tables[t.Process] = t.Definition
 		if t.Pending {
@@ -149,4 +151,5 @@ func (m *Manager) publishTables(r *commit.Facts) {
 	for i := range r.Retired {
 		m.durable.retired[r.Retired[i].Process] = r.Retired[i]
 	}
+	m.publishVersions(&r.Facts)
 }

@@ -21,7 +21,10 @@ func retireCommand() *cli.Command {
 		Description: `From then on nobody starts an instance of the version, no subprocess begins one, and its
 schedules rest. What runs goes on to its end. NAME alone is the highest version that is
 current and not retired. Every site of the process keeps that; one that is not heard is
-told when it is (queued). --undo takes it back.
+told when it is (queued). --undo takes it back, as long as a site has not given its final
+word: 7 days after it was retired there (retired in its configuration), once nothing of it
+goes on. When all sites that start it have, each removes its table (removed), unless it
+has history of it.
 
 It is signed as an upload is: a site takes it from whom it lets define the process. The
 exit code is 0 also where a site is still to be told.`,

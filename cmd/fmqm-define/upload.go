@@ -355,7 +355,8 @@ func listCommand() *cli.Command {
 that signed the table, as in ` + "`definers`" + ` of configurations, or - if
 the table is not signed. NETWORK is the network that it is signed for, or - for none.
 
-STATE is current, or stored: NAME alone is the highest version that is current at the node. A
+STATE is current, stored or retired: NAME alone is the highest version that is current at the
+node. Of what is "retired, removed" the node has nothing else: nobody needed its table. A
 version is current once all its sites have stored it, with upload --now, or where there is none
 before it. LACKING names the sites that have not said that they have it.`,
 		UsageText: `fmqm-define list --to http://127.0.0.1:7411
@@ -363,6 +364,14 @@ fmqm-define list -o jsonl`,
 		Flags:  append([]cli.Flag{shared.ToFlag(), shared.TimeoutFlag(), shared.OutputFlag()}, shared.CertificateFlags()...),
 		Action: list,
 	}
+}
+
+// stateOf says how a version is, for people.
+func stateOf(d *api.Definition) string {
+	if d.State == api.VersionRemoved {
+		return string(api.VersionRetired) + ", " + string(d.State)
+	}
+	return string(cmp.Or(d.State, api.VersionCurrent))
 }
 
 // shortDefiner gives the beginning of ed25519:BASE64.
@@ -387,7 +396,7 @@ func list(c *cli.Context) error {
 	rows := printer.List(false, "PROCESS", "VERSION", "NODE", "STARTS", "ACTIVITIES", "DEFINITION", "DEFINER", "NETWORK", "STATE", "LACKING")
 	for _, d := range answer.Definitions {
 		short := d.Definition[:min(12, len(d.Definition))]
-		state, lacking := string(cmp.Or(d.State, api.VersionCurrent)), cmp.Or(strings.Join(d.Lacking, ","), "-")
+		state, lacking := stateOf(&d), cmp.Or(strings.Join(d.Lacking, ","), "-")
 		if err := rows.Row(d, d.Process, strconv.Itoa(d.Version), d.Node, strings.Join(d.Starts, ","), strconv.Itoa(len(d.Activities)), short, shortDefiner(d.Definer), cmp.Or(d.Network, "-"), state, lacking); err != nil {
 			return err
 		}

@@ -33,6 +33,7 @@
 //	offer, withdraw     a manual activity is offered to people, taken from them
 //	claim, release, transfer, draft, complete   what a person does with it
 //	retire              a version begins nothing new, or does again
+//	final, remove       a site's final word about it; its table is removed
 //	thin                iterations of a loop go that its process does not keep
 //	pass, skip          a dead path passes around a node; that node absorbs its record
 //	accept, trim        of a link's messages; and, of what is accepted,

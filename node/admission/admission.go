@@ -46,6 +46,9 @@ type Site interface {
 	PeerQuota() int64
 	// Anew says whether others may know instances of this site that its store does not.
 	Anew() bool
+	// Absorbed is told how many messages were dropped that came late for a version whose table was removed. The committer
+	// may call it.
+	Absorbed(_ processtable.ProcessID, messages int)
 	// Taken is told of each transaction once it is on disk. The committer may call it: it must
 	// not block.
 	Taken(tx *record.Tx)

@@ -161,8 +161,9 @@ type acceptance struct {
 	lane    message.Lane
 	parts   parts
 	tables  []behaviour.Process
-	answers int      // that follow from its words
-	stored  []func() // to be called once it is on disk
+	answers int                            // that follow from its words
+	stored  []func()                       // to be called once it is on disk
+	late    map[processtable.ProcessID]int // messages that are dropped: their process's table was removed
 }
 
 func (i *inbox) acceptance(b *link.Batch) *acceptance {
@@ -189,6 +190,9 @@ func (a *acceptance) taken() {
 	a.Tables.NowCurrent(a.tx.Current...)
 	for _, told := range a.stored {
 		told()
+	}
+	for id, messages := range a.late {
+		a.Site.Absorbed(id, messages)
 	}
 	a.Site.Taken(a.tx)
 }
@@ -231,6 +235,8 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 	case reason != "":
 		a.aside(encoded, reason)
 		return nil
+	case a.absorbs(&m, encoded):
+		return nil
 	case m.Kind.OfWord():
 		return a.word(m, encoded)
 	case m.Kind.OfTable():
@@ -254,6 +260,31 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 	}
 	_, err = a.take(m, encoded)
 	return err
+}
+
+// absorbs says whether a message is for a version whose table was removed, and drops it then: all instances of that have
+// ended at their origins, so it is a repeat or comes too late (N31). What is of another definition is set aside. A table that
+// comes again is remembered for whoever asks what became of it.
+func (a *acceptance) absorbs(m *message.Message, encoded []byte) bool {
+	stone, gone := a.Queue.Tombstone(m.Queue.Process)
+	switch none := (processtable.ShortHash{}); {
+	case !gone:
+		return false
+	case m.Kind.OfTable():
+		_, _, err := a.Tables.Judge(m.Body, false)
+		if !errors.Is(err, tables.ErrGone) {
+			return false
+		}
+		a.Tables.Refused(m.Queue.Process, m.Body, err)
+	case m.Definition != none && m.Definition != stone.Definition.Short():
+		a.aside(encoded, fmt.Sprintf("%s is retired at %s, which has removed its table, and this is of another definition of it", m.Queue.Process, a.Self))
+		return true
+	}
+	if a.late == nil {
+		a.late = map[processtable.ProcessID]int{}
+	}
+	a.late[m.Queue.Process]++
+	return true
 }
 
 // word takes an operator's word, or the answer to one, as its room rules (N15). While a word with

@@ -53,12 +53,13 @@ type world struct {
 	table   *processtable.Table // of two-sites at A
 	encoded []byte
 
-	mu      sync.Mutex // the committer tells of what is on disk
-	up      map[processtable.ProcessID]behaviour.Process
-	asked   func() // before each answer of Process
-	refused []error
-	current []processtable.ProcessID // that it was told of
-	taken   []*record.Tx
+	mu       sync.Mutex // the committer tells of what is on disk
+	up       map[processtable.ProcessID]behaviour.Process
+	asked    func() // before each answer of Process
+	refused  []error
+	current  []processtable.ProcessID       // that it was told of
+	absorbed map[processtable.ProcessID]int // messages that were dropped
+	taken    []*record.Tx
 
 	unnamed bool // everybody's commands are taken
 	anew    bool
@@ -125,6 +126,15 @@ func (w *world) Commit(ctx context.Context, tx *record.Tx) error {
 	w.Queue.Submit(tx)
 	err, _, gone := done.Wait(ctx)
 	return errors.Join(err, gone)
+}
+
+func (w *world) Absorbed(id processtable.ProcessID, messages int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.absorbed == nil {
+		w.absorbed = map[processtable.ProcessID]int{}
+	}
+	w.absorbed[id] += messages
 }
 
 func (w *world) WaitRoom(context.Context, func(string)) error { return nil }

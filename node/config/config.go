@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"fmqm/container"
 	"fmqm/processtable"
@@ -60,7 +61,8 @@ type Config struct {
 	Limits          Limits
 	Audit           Audit
 	Logs            Logs
-	NoSchedules     bool // nothing is started by a schedule here
+	NoSchedules     bool           // nothing is started by a schedule here
+	Retired         *time.Duration // how long a retired version can be taken back here, at least; nil: 7 days
 	Events          Events
 	Staff           *Staff // nil: nobody works here
 }

@@ -173,7 +173,7 @@ func TestMistakes(t *testing.T) {
 		{"no value", "node:\n", []string{":1:6: there is no value: write a text, or remove the key"}},
 		{"no single value", node + "data: [x]\n", []string{":2:7: this is not a single value: write a text"}},
 		{"unknown key", node + "dada: x\n", []string{`:2:1: unknown key "dada": did you mean data?`}},
-		{"unknown key, none near", node + "xyzzyx: x\n", []string{`:2:1: unknown key "xyzzyx": remove it or correct it; the file has accept, audit, data, definers, events, identity, insecure, limits, links, listen, logs, network, node, old_signatures, operators, programs, remote_operators, rights, schedules, socket, staff, store`}},
+		{"unknown key, none near", node + "xyzzyx: x\n", []string{`:2:1: unknown key "xyzzyx": remove it or correct it; the file has accept, audit, data, definers, events, identity, insecure, limits, links, listen, logs, network, node, old_signatures, operators, programs, remote_operators, retired, rights, schedules, socket, staff, store`}},
 		{"twice", node + "data: x\nnode: B\n", []string{":3:1: node occurs twice; the first is in line 1: remove one of the two"}},
 		{"alias", "node: &n A\n", []string{":1:7: anchors, aliases and merge keys are not part of the configuration"}},
 		{"alias of a section", node + "limits: &x {}\n", []string{":2:9: anchors, aliases and merge keys"}},

@@ -87,6 +87,7 @@ func (r *reader) document(text []byte, c *Config, s settings) {
 			r.bool(v, &on)
 			c.NoSchedules = !on
 		},
+		"retired": func(_, v *yaml.Node) { r.retired(v, c) },
 		"old_signatures": func(_, v *yaml.Node) {
 			r.oldSignatures = v
 			r.bool(v, &c.OldSignatures)

@@ -112,6 +112,9 @@ func (e *Eraser) through(ctx context.Context, origin processtable.NodeID, proces
 func (e *Eraser) For(ctx context.Context, peer processtable.NodeID, q Question) (r Report, err error) {
 	process, err := processtable.ParseProcessID(q.Process)
 	p := e.options.Site.Process(process)
+	if stone, gone := e.options.Queue.Tombstone(process); err == nil && gone && !q.Whole && slices.Contains(stone.Nodes, peer) {
+		return Report{Node: &api.EraseNode{Node: string(e.options.Self), Result: api.ResultRemoved}}, nil // with the last of its history (N31)
+	}
 	if err != nil || p == nil || !p.Table().HasPart(peer) {
 		return r, api.Errorf(api.CodeNotFound, "", "no table of %s at %s", q.Process, e.options.Self)
 	}

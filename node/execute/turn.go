@@ -228,7 +228,8 @@ func endOf(err error) thread.End {
 	switch {
 	case errors.Is(err, commit.ErrStale):
 		return thread.Stale
-	case errors.Is(err, commit.ErrTooLarge), errors.Is(err, message.ErrFormat): // what a program gave stops no node
+	// What a program gave stops no node, nor what begins when the node has given its final word (N31).
+	case errors.Is(err, commit.ErrTooLarge), errors.Is(err, message.ErrFormat), errors.Is(err, commit.ErrClosed):
 		return thread.TooLarge
 	case errors.Is(err, commit.ErrNotRefused):
 		return thread.NotAside

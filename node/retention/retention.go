@@ -328,6 +328,9 @@ func (r *Retention) over(s *audit.Size) (over, stopped bool, err error) {
 		return true, false, nil
 	}
 	p, q := r.options.Site.Process(s.Process), r.options.Queue
+	if _, gone := q.Tombstone(s.Process); gone { // a line of what came late, as the table went (N31)
+		return true, false, nil
+	}
 	if p == nil || s.Origin == "" || s.Origin == r.options.Self && !s.Over {
 		return false, false, nil
 	}

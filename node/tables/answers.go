@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
+	"slices"
 
 	"fmqm/api"
 	"fmqm/node/question"
@@ -90,6 +91,15 @@ func (t *Tables) Report(q Question) (Report, error) {
 	if q.Table != "" && !found {
 		r.Untrusted = t.judgeDefiner(id, q)
 	}
+	if stone, gone := t.Queue.Tombstone(id); gone {
+		r.Definition, r.Said = stone.Definition.String(), t.said(id)
+		if q.Table != "" {
+			r.Untrusted = t.errGone(&stone, stone.Definition).Error()
+			if q.Definition != r.Definition {
+				r.Untrusted = errBound(id, t.Self).Error()
+			}
+		}
+	}
 	if found {
 		r.Definition, r.Format = definition.String(), processtable.FormatOf(encoded)
 		r.State = t.state(id)
@@ -104,6 +114,11 @@ func (t *Tables) Report(q Question) (Report, error) {
 func (t *Tables) ReportTo(peer processtable.NodeID, q Question) (Report, error) {
 	t.heard(peer, q)
 	r, err := t.Report(q)
+	if err == nil && !r.Found { // what was removed is nobody's but those who have a part
+		if id, _ := processtable.ParseProcessID(q.Process); !t.hadPart(peer, id) {
+			r.Definition, r.Said = "", nil
+		}
+	}
 	if err != nil || !r.Found || t.concerns(peer, q.Process) {
 		return r, err
 	}
@@ -193,5 +208,15 @@ func (t *Tables) Definitions() (api.DefinitionsAnswer, error) {
 		}
 		a.Definitions = append(a.Definitions, d)
 	}
+	for _, stone := range t.Queue.Tombstones() {
+		said, _ := t.Queue.Retirement(stone.Process)
+		a.Definitions = append(a.Definitions, api.Definition{
+			Process: stone.Process.Name, Version: stone.Process.Version, Definition: stone.Definition.String(), Node: string(t.Self),
+			Starts: []string{}, Activities: []api.Place{}, State: api.VersionRemoved, Removed: stone.Time, Said: said.Number, RetiredBy: said.By,
+		})
+	}
+	slices.SortStableFunc(a.Definitions, func(x, y api.Definition) int {
+		return processtable.ProcessID{Name: x.Process, Version: x.Version}.Compare(processtable.ProcessID{Name: y.Process, Version: y.Version})
+	})
 	return a, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fmqm/api"
+	"fmqm/internal/task"
 	"fmqm/link"
 	"fmqm/node/question"
 	"fmqm/processtable"
@@ -37,7 +38,7 @@ func (t *Tables) Run(ctx context.Context) error {
 		case len(t.Queue.Pending()) == 0 && len(t.untold()) == 0:
 			pause = 0
 		}
-		rung, err := t.rest(ctx, pause)
+		rung, err := t.restFor(ctx, t.wake, pause)
 		if err != nil {
 			return nil
 		}
@@ -47,13 +48,13 @@ func (t *Tables) Run(ctx context.Context) error {
 	}
 }
 
-// rest waits for news, or for so long; 0: for news alone.
-func (t *Tables) rest(ctx context.Context, pause time.Duration) (rung bool, err error) {
+// restFor waits for news, or for so long; 0: for news alone.
+func (t *Tables) restFor(ctx context.Context, news *task.Bell, pause time.Duration) (rung bool, err error) {
 	over := t.Scheduler.Gate()
 	if pause > 0 {
 		defer t.Scheduler.AfterFunc(pause, over.Open)()
 	}
-	which, err := t.Scheduler.Wait(ctx, t.wake, over)
+	which, err := t.Scheduler.Wait(ctx, news, over)
 	return which == 0, errors.Join(err, ctx.Err())
 }
 
@@ -80,13 +81,9 @@ func (t *Tables) round(ctx context.Context) (news bool, err error) {
 		}
 		news = news || told
 	}
-	for _, table := range t.untold() {
-		for _, r := range t.tell(ctx, table) {
-			if r.Err == nil {
-				if err := t.hear(ctx, table.Process, r.Node, r.Answer.Said); err != nil {
-					return false, err
-				}
-			}
+	for _, v := range t.untold() {
+		if err := t.exchange(ctx, v); err != nil {
+			return false, err
 		}
 	}
 	return news, nil
@@ -94,13 +91,17 @@ func (t *Tables) round(ctx context.Context) (news bool, err error) {
 
 // look asks the others about a version that is pending, and makes it current if all have it.
 func (t *Tables) look(ctx context.Context, table *processtable.Table) (news bool, err error) {
+	v := version{id: table.Process, nodes: table.Nodes()}
 	for _, r := range t.askAll(ctx, table) {
-		if r.Err == nil && r.Answer.Found && r.Answer.Definition == table.Definition.String() {
+		if r.Err != nil || r.Answer.Definition != table.Definition.String() {
+			continue
+		}
+		if r.Answer.Found {
 			has := append([]string{string(r.Node)}, r.Answer.Has...)
 			news = t.note(table, has, r.Answer.All) || news
-			if err := t.hear(ctx, table.Process, r.Node, r.Answer.Said); err != nil {
-				return false, err
-			}
+		}
+		if err := t.hear(ctx, v, r.Node, &VersionReport{Said: r.Answer.Said}); err != nil {
+			return false, err
 		}
 	}
 	if !t.Queue.IsPending(table.Process) || len(t.Lacking(table.Process)) > 0 {

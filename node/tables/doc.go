@@ -5,6 +5,9 @@
 //	answers.go  what sites ask one another about tables, and what people are told
 //	plan.go     what an upload would change, and where
 //	current.go  which versions are current: what the sites of a process tell each other
+//	retire.go   what is said of retiring a version, here and at its other sites (N31)
+//	final.go    final words: nothing of a version begins at a site any more, and all that began there has ended
+//	remove.go   removes tables that nobody needs; what comes late for them
 //	upload.go   the upload: stored here and put on its way to the others in one transaction
 //	warn.go     what its sender should know although nobody refuses
 //
@@ -28,6 +31,12 @@
 //     start: it only grows, so no order and no repeat matters. The store has which versions are pending, put with
 //     their tables. Only who has a part in a process is believed that others have stored it. A site that is cut
 //     off keeps a version from being current, and nothing else.
+//   - A table goes only when all sites that may start its version have given their final word, each of the store that it
+//     has, and this site needs it for nothing: nothing lies here, and the audit has nothing of it but what retention leaves.
+//     A site that may start the version keeps its table until that is so at all its sites: it alone knows what has ended.
+//   - A final word is for ever. A node gives it in a transaction that is refused if anything has come since it has looked,
+//     and behind which nothing of the version begins, so an instance that begins is known to it.
+//   - What stays of a table, for ever, is name, version and definition, so none is bound to another definition.
 //   - What an upload has put on disk is taken up, and has its links, also where who sent it has gone.
 //   - No lock is held while the store is read, a peer is asked, or the Site is called. So Install
 //     may be called by the committer, which waits for nobody.

@@ -3,6 +3,7 @@ package tables
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"fmqm/api"
@@ -21,6 +22,11 @@ const AskVersion = "version"
 type VersionQuestion struct {
 	Process string `json:"process"`
 	Said    *Said  `json:"said,omitempty"` // of NAME@VERSION
+	// Finals are the final words about NAME@VERSION that the asker knows: by node, the store that gave it, in
+	// hexadecimal digits.
+	Finals map[string]string `json:"finals,omitempty"`
+	// Needless are sites that the asker knows to need the table for nothing of their own any more, itself among them.
+	Needless []string `json:"needless,omitempty"`
 }
 
 // VersionReport answers it.
@@ -28,6 +34,10 @@ type VersionReport struct {
 	Running map[string]int `json:"running,omitempty"` // instances that were started there and have not ended, by NAME@VERSION
 	Said    *Said          `json:"said,omitempty"`    // what the site knows of NAME@VERSION
 	Refused string         `json:"refused,omitempty"` // why it does not take what it is told
+
+	Finals   map[string]string `json:"finals,omitempty"`   // the final words that the site knows, as those of a VersionQuestion
+	Needless []string          `json:"needless,omitempty"` // as those of a VersionQuestion
+	Removed  bool              `json:"removed,omitempty"`  // it has removed the table of NAME@VERSION, and said is what was so then
 }
 
 // Said is a record.Retirement on its way between sites.
@@ -77,7 +87,7 @@ func (t *Tables) take(ctx context.Context, id processtable.ProcessID, s *Said, b
 	defer t.turn.Release()
 	before, _ := t.Queue.Retirement(id)
 	bound, _ := t.Queue.Bound(id)
-	r := record.Retirement{Process: id, Definition: bound, Number: s.Number, Undo: s.Undo, By: by, Network: s.Network, Key: s.Key, Signature: s.Signature}
+	r := record.Retirement{Process: id, Definition: bound, Number: s.Number, Undo: s.Undo, By: by, Network: s.Network, Key: s.Key, Signature: s.Signature, Time: t.Scheduler.Now()}
 	if next && r.Number != before.Number+1 {
 		return api.Errorf(api.CodeRefused, "repeat it", "somebody else has said something of %s meanwhile: nothing has changed", id)
 	}
@@ -87,8 +97,9 @@ func (t *Tables) take(ctx context.Context, id processtable.ProcessID, s *Said, b
 	if err := t.Site.Commit(ctx, &record.Tx{Retire: []record.Retirement{r}}); err != nil {
 		return fmt.Errorf("note that %s is retired: %w", id, err)
 	}
-	t.Site.TurnedRetired(id, !r.Undo)
+	t.Site.TurnedRetired(id, t.Queue.IsRetired(id))
 	t.wake.Ring()
+	t.retiring.Ring()
 	return nil
 }
 
@@ -99,17 +110,18 @@ func (t *Tables) VersionTo(ctx context.Context, peer processtable.NodeID, q Vers
 	if err != nil {
 		return r, err
 	}
-	if q.Said != nil && asked.Version > 0 && t.concerns(peer, q.Process) {
-		if r.Refused = t.mayRetire(asked, q.Said); r.Refused == "" {
-			if err := t.take(ctx, asked, q.Said, "told by "+string(peer), false); err != nil {
-				return r, err
-			}
+	v, here := t.version(asked)
+	if here && v.has(peer) {
+		if q.Said != nil && !v.removed {
+			r.Refused = t.mayRetire(asked, q.Said)
 		}
+		told := VersionReport{Said: q.Said, Finals: q.Finals, Needless: q.Needless, Refused: r.Refused}
+		if err := t.hear(ctx, v, peer, &told); err != nil {
+			return r, err
+		}
+		r.Said, r.Finals, r.Needless, r.Removed = t.said(asked), t.finals(asked), t.needlessAt(&v), v.removed
 	}
 	r.Running, err = t.running(asked, func(id processtable.ProcessID) bool { return t.concerns(peer, id.String()) })
-	if asked.Version > 0 && t.concerns(peer, q.Process) {
-		r.Said = t.said(asked)
-	}
 	return r, err
 }
 
@@ -134,6 +146,12 @@ func (t *Tables) running(asked processtable.ProcessID, tell func(processtable.Pr
 // the process: those that are heard answer at once, the others are told when they are. By is who says so.
 func (t *Tables) Retire(ctx context.Context, table *processtable.Table, r api.RetireRequest, by string) (a api.RetireAnswer, err error) {
 	id := table.Process
+	if r.Undo && t.Closed(id) {
+		return a, api.Errorf(api.CodeRefused, "upload it as a new version", "%s stays retired, nothing has changed: %s has given its final word that nothing of it begins there any more", id, t.Self)
+	}
+	if r.Undo && len(t.missing(table)) == 0 {
+		return a, api.Errorf(api.CodeRefused, "upload it as a new version", "%s stays retired, nothing has changed: all sites that may start it have given their final word that nothing of it begins there any more", id)
+	}
 	s := &Said{Definition: table.Definition.String(), Number: r.Number, Undo: r.Undo, Network: r.Network, Key: r.Key, Signature: r.Signature}
 	if reason := t.mayRetire(id, s); reason != "" {
 		return a, api.Errorf(api.CodeRefused, "sign as somebody who may define it (--key, --network)", "%s is not retired, nothing has changed: %s", id, reason)
@@ -152,7 +170,7 @@ func (t *Tables) Retire(ctx context.Context, table *processtable.Table, r api.Re
 		done = api.ResultKept
 	}
 	a.Nodes = append(a.Nodes, api.RetireNode{Node: string(t.Self), Process: id.String(), Result: done, Instances: running[id.String()]})
-	told := t.tell(ctx, table)
+	told := t.tell(ctx, version{id: id, nodes: table.Nodes()})
 	for _, node := range table.Nodes() {
 		if node == t.Self {
 			continue
@@ -171,70 +189,116 @@ func answered(line *api.RetireNode, r *question.Reply[VersionReport], done api.R
 	switch {
 	case r.Err != nil:
 		line.Reason = "it has not answered, and is told again: " + r.Err.Error()
+	case r.Answer.Removed:
+		line.Result, line.Reason = api.ResultRemoved, ""
+		if done == api.ResultKept {
+			line.Reason = "its table is gone: upload it as a new version"
+		}
 	case r.Answer.Refused != "":
 		line.Reason = "it does not take it yet: " + r.Answer.Refused
 	case r.Answer.Said == nil:
 		line.Reason = "it has no table of it yet, and is told again"
 	default:
 		line.Result, line.Reason = done, ""
+		if r.Answer.Finals[string(r.Node)] != "" && done == api.ResultKept {
+			line.Result, line.Reason = api.ResultRetired, "it has given its final word: nothing of it begins there any more"
+		}
 	}
 	line.Instances = r.Answer.Running[line.Process]
 }
 
-// tell tells the sites of a process that are connected what is known of a version, and takes what they know.
-func (t *Tables) tell(ctx context.Context, table *processtable.Table) []question.Reply[VersionReport] {
+// version is one of which the table is here, or was.
+type version struct {
+	id      processtable.ProcessID
+	nodes   []processtable.NodeID // that have a part in it
+	removed bool
+}
+
+func (v *version) has(node processtable.NodeID) bool { return slices.Contains(v.nodes, node) }
+
+// version finds one by its name and version; false: there is no table of it, and none was removed.
+func (t *Tables) version(id processtable.ProcessID) (version, bool) {
+	if p := t.Site.Process(id); p != nil {
+		return version{id: id, nodes: p.Table().Nodes()}, true
+	}
+	stone, gone := t.Queue.Tombstone(id)
+	return version{id: id, nodes: stone.Nodes, removed: true}, gone
+}
+
+// tell tells the sites of a process that are connected what is known of a version, and gives what they know.
+func (t *Tables) tell(ctx context.Context, v version) []question.Reply[VersionReport] {
 	var heard []processtable.NodeID
-	for _, node := range table.Nodes() {
+	for _, node := range v.nodes {
 		if l, linked := t.Site.LinkTo(node); linked && l.State == link.StateConnected {
 			heard = append(heard, node)
 		}
 	}
-	id := table.Process
-	said := t.said(id)
-	replies := question.All[VersionReport](ctx, t.Scheduler, t.Site, heard, AskVersion, VersionQuestion{Process: id.String(), Said: said})
+	q := VersionQuestion{Process: v.id.String(), Said: t.said(v.id), Finals: t.finals(v.id), Needless: t.needlessAt(&v)}
+	replies := question.All[VersionReport](ctx, t.Scheduler, t.Site, heard, AskVersion, q)
 	for i := range replies {
-		r := &replies[i]
-		if r.Err != nil || r.Answer.Said == nil {
-			continue
+		switch r := &replies[i]; {
+		case r.Err != nil:
+		case r.Answer.Removed: // it knows all that there is to know
+			t.toldNow(v.id, r.Node, math.MaxUint64)
+		case r.Answer.Said != nil:
+			t.toldNow(v.id, r.Node, r.Answer.Said.Number)
 		}
-		t.toldNow(id, r.Node, r.Answer.Said.Number)
 	}
 	return replies
 }
 
+// telling is what a site knows of a version: up to which number what was said, in which store. With another store it may
+// know nothing.
+type telling struct {
+	number uint64
+	store  record.Incarnation
+}
+
 // toldNow notes up to which number a site knows what is said of a version.
 func (t *Tables) toldNow(id processtable.ProcessID, node processtable.NodeID, number uint64) {
+	now := telling{number: number}
+	now.store, _ = t.Queue.KnownIncarnation(node)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.told[id] == nil {
-		t.told[id] = map[processtable.NodeID]uint64{}
+		t.told[id] = map[processtable.NodeID]telling{}
 	}
-	t.told[id][node] = max(t.told[id][node], number)
+	if before := t.told[id][node]; before.store == now.store {
+		now.number = max(before.number, number)
+	}
+	t.told[id][node] = now
 }
 
 // untold are the versions of which not all sites are known to have heard what was said last.
-func (t *Tables) untold() (all []*processtable.Table) {
+func (t *Tables) untold() (all []version) {
 	for _, id := range t.Queue.Retirements() {
-		p := t.Site.Process(id)
-		if p == nil {
+		v, here := t.version(id)
+		if !here {
 			continue
 		}
 		said, _ := t.Queue.Retirement(id)
 		t.mu.Lock()
 		told := t.told[id]
-		lacks := slices.ContainsFunc(p.Table().Nodes(), func(node processtable.NodeID) bool { return node != t.Self && told[node] < said.Number })
+		lacks := slices.ContainsFunc(v.nodes, func(node processtable.NodeID) bool {
+			store, _ := t.Queue.KnownIncarnation(node)
+			return node != t.Self && (told[node].number < said.Number || told[node].store != store)
+		})
 		t.mu.Unlock()
 		if lacks {
-			all = append(all, p.Table())
+			all = append(all, v)
 		}
 	}
 	return all
 }
 
-// hear takes what another site knows of a version, if a definer has said so whom this site trusts.
-func (t *Tables) hear(ctx context.Context, id processtable.ProcessID, from processtable.NodeID, s *Said) error {
-	if s == nil || t.mayRetire(id, s) != "" {
-		return nil
+// hear takes what another site knows of a version: that it is retired, if a definer has said so whom this site trusts,
+// and the final words about it.
+func (t *Tables) hear(ctx context.Context, v version, from processtable.NodeID, r *VersionReport) error {
+	if r.Said != nil && r.Refused == "" && !v.removed && t.mayRetire(v.id, r.Said) == "" {
+		if err := t.take(ctx, v.id, r.Said, "told by "+string(from), false); err != nil {
+			return err
+		}
 	}
-	return t.take(ctx, id, s, "told by "+string(from), false)
+	t.hearNeedless(&v, r.Needless)
+	return t.hearFinals(ctx, v, from, r)
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"fmqm/behaviour"
 	"fmqm/internal/task"
@@ -31,6 +32,8 @@ type Tables struct {
 	wake *task.Bell   // of Run
 	turn *task.Places // one: who has it compares what is said of retiring versions, and puts it on disk
 
+	retiring *task.Bell // of RunRetired
+
 	mu      sync.Mutex
 	refused map[processtable.ProcessID]refusal // tables that came and were refused, since the start
 	// has are, of each version that is pending, the other sites of which it is known that they have it; turned
@@ -38,7 +41,11 @@ type Tables struct {
 	has    map[processtable.ProcessID]map[processtable.NodeID]bool
 	turned []processtable.ProcessID
 	// told is up to which number other sites know what is said of retiring a version, as they have answered.
-	told map[processtable.ProcessID]map[processtable.NodeID]uint64
+	told map[processtable.ProcessID]map[processtable.NodeID]telling
+	// again is when it is looked once more whether the table of a version may go of which all have given their final word;
+	// needless are the sites that are known to need it for nothing of their own.
+	again    map[processtable.ProcessID]time.Time
+	needless map[processtable.ProcessID]map[processtable.NodeID]bool
 }
 
 // Options make Tables. All but Behaviours, Definers and Reads are to be set.
@@ -67,6 +74,16 @@ type Site interface {
 	TurnedCurrent(processtable.ProcessID)
 	// TurnedRetired: a version begins nothing new from now on, or may again.
 	TurnedRetired(_ processtable.ProcessID, retired bool)
+	// GaveFinal: this site has given its final word about a version, which it keeps for ever.
+	GaveFinal(processtable.ProcessID)
+	// LetGo ends the process thread of a version whose table was removed.
+	LetGo(processtable.ProcessID)
+	// Absorbed: so many messages were taken out that had come late for a version whose table was removed.
+	Absorbed(_ processtable.ProcessID, messages int)
+	// Stranded: a peer has removed the table of a version of which instances that were started here have not ended.
+	Stranded(_ processtable.ProcessID, peer processtable.NodeID, instances int)
+	// RetiredFor is how long a version has to be retired before this site gives its final word: so long it can be taken back.
+	RetiredFor() time.Duration
 	// Commit submits a transaction, and waits for it, or for ctx.
 	Commit(ctx context.Context, tx *record.Tx) error
 	// TableLimit is what one table may have here, in bytes; 0: no limit but the language's.
@@ -89,8 +106,10 @@ type Site interface {
 func New(o Options) *Tables {
 	t := &Tables{
 		Options: o, wake: o.Scheduler.Bell(), turn: task.NewPlaces(o.Scheduler, 1),
-		told:    map[processtable.ProcessID]map[processtable.NodeID]uint64{},
-		refused: map[processtable.ProcessID]refusal{}, has: map[processtable.ProcessID]map[processtable.NodeID]bool{},
+		retiring: o.Scheduler.Bell(), again: map[processtable.ProcessID]time.Time{},
+		needless: map[processtable.ProcessID]map[processtable.NodeID]bool{},
+		told:     map[processtable.ProcessID]map[processtable.NodeID]telling{},
+		refused:  map[processtable.ProcessID]refusal{}, has: map[processtable.ProcessID]map[processtable.NodeID]bool{},
 	}
 	t.definers.Store(&o.Definers)
 	return t
@@ -175,6 +194,9 @@ func (t *Tables) fits(encoded []byte) error {
 // definition for ever (N3), and its definer is one whom this site trusts with it (invariant
 // 11). New is false if it is there already. It changes nothing and prepares nothing.
 func (t *Tables) mayStore(table *processtable.Table) (isNew bool, err error) {
+	if stone, gone := t.Queue.Tombstone(table.Process); gone {
+		return false, t.errGone(&stone, table.Definition)
+	}
 	bound, found := t.Queue.Bound(table.Process)
 	if found && bound != table.Definition {
 		return false, errBound(table.Process, t.Self)
@@ -266,6 +288,7 @@ func (t *Tables) Install(p behaviour.Process) {
 	t.mu.Unlock()
 	t.Site.TakeUp(p)
 	t.wake.Ring()
+	t.retiring.Ring()
 }
 
 // SetDefiners sets whose tables are accepted from now on. Stored tables stay, whoever

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fmqm/behaviour"
 	"fmqm/internal/store/memory"
@@ -25,8 +26,12 @@ type world struct {
 	links map[processtable.NodeID]link.Status
 	limit int
 	// staffed: A has people to whom work can be offered.
-	staffed bool
-	turned  []processtable.ProcessID // current, as it was told
+	staffed    bool
+	turned     []processtable.ProcessID // current, as it was told
+	retiredFor time.Duration
+	gave       []processtable.ProcessID // final words
+	absorbed   int                      // messages that were taken out
+	stranded   int                      // instances
 	// meanwhile happens once, when the next transaction has been made ready: its error is what
 	// becomes of that.
 	meanwhile func() error
@@ -116,3 +121,15 @@ func (w *world) store(encoded []byte) {
 func (w *world) TurnedCurrent(id processtable.ProcessID) { w.turned = append(w.turned, id) }
 
 func (w *world) TurnedRetired(processtable.ProcessID, bool) {}
+
+func (w *world) GaveFinal(id processtable.ProcessID) { w.gave = append(w.gave, id) }
+
+func (w *world) LetGo(id processtable.ProcessID) { delete(w.up, id) }
+
+func (w *world) Absorbed(_ processtable.ProcessID, messages int) { w.absorbed += messages }
+
+func (w *world) Stranded(_ processtable.ProcessID, _ processtable.NodeID, instances int) {
+	w.stranded = instances
+}
+
+func (w *world) RetiredFor() time.Duration { return w.retiredFor }

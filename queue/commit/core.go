@@ -99,6 +99,7 @@ type Write struct {
 // lanes that have changed are woken.
 type Report struct {
 	Facts
+	Upto    uint64 // the last commit: all that came with it and those before is told of
 	Refused []*Work
 	Done    []*Work
 }
@@ -119,6 +120,8 @@ type Facts struct {
 	Tables   []Table
 	Current  []processtable.ProcessID // versions that are pending no more
 	Retired  []record.Retirement      // what is said of versions
+	Final    []record.Final           // final words about versions
+	Removed  []record.Tombstone       // tables that are gone
 	Markers  []message.InstanceID     // of instances that have a marker or marks
 	Moves    []MoveFact               // what is to be moved next
 }
@@ -154,7 +157,9 @@ type State struct {
 	Incoming       map[record.LaneKey]record.Incoming // what is stored of messages that have not come whole
 	Peers          map[processtable.NodeID]record.Incarnation
 	Tables         map[processtable.ProcessID]processtable.DefinitionHash
-	HighestSettled uint64 // number of a refused message that was ever settled
+	Closed         map[processtable.ProcessID]bool // versions of which nothing begins any more
+	Gone           map[processtable.ProcessID]bool // versions whose table was removed
+	HighestSettled uint64                          // number of a refused message that was ever settled
 	Bodies         Bodies
 	Reads          map[processtable.NodeID]message.Reads // what peers have said last that they read
 	Apart          map[processtable.NodeID][]ApartItem   // by number
@@ -168,6 +173,8 @@ func NewState() State {
 		Incoming: map[record.LaneKey]record.Incoming{},
 		Peers:    map[processtable.NodeID]record.Incarnation{},
 		Tables:   map[processtable.ProcessID]processtable.DefinitionHash{},
+		Closed:   map[processtable.ProcessID]bool{},
+		Gone:     map[processtable.ProcessID]bool{},
 		Reads:    map[processtable.NodeID]message.Reads{},
 		Apart:    map[processtable.NodeID][]ApartItem{},
 	}

@@ -93,7 +93,7 @@ func (c *Core) finish() {
 		r := &c.report
 		r.reset()
 		c.say = true
-		r.Facts = g.facts
+		r.Facts, r.Upto = g.facts, c.Version
 		r.Refused = append(r.Refused, g.refused...)
 		r.Done = append(r.Done, g.works...)
 		for _, l := range g.lanes {
@@ -224,6 +224,9 @@ func (c *Core) check(w *Work) error {
 			return fmt.Errorf("%w: %s of instance %s", ErrStale, k.Entry.Activity, k.Entry.Instance)
 		}
 	}
+	if err := c.checkVersions(w); err != nil {
+		return err
+	}
 	for i := range w.Tables {
 		t := &w.Tables[i]
 		bound, ok := c.Tables[t.Process]
@@ -341,12 +344,12 @@ func (c *Core) apply(w *Work) {
 	if len(w.Settle) > 0 {
 		c.settle(w)
 	}
+	c.applyVersions(w)
 	for _, t := range w.Tables {
 		c.Tables[t.Process] = t.Definition
 		g.facts.Tables = append(g.facts.Tables, t)
 	}
 	g.facts.Current = append(g.facts.Current, w.Current...)
-	g.facts.Retired = append(g.facts.Retired, w.Retired...)
 	g.batch.Ops = append(g.batch.Ops, w.extra...)
 	g.batch.Ops = append(g.batch.Ops, w.Ops...)
 	g.works = append(g.works, w)

@@ -9,7 +9,8 @@ import (
 // decided on as if nothing had happened.
 type queue struct {
 	id    processtable.ProcessID
-	read  bool // it has a reader
+	read  bool   // it has a reader
+	put   uint64 // the last commit that has put anything into it, since the store was opened
 	marks map[message.Entry]*mark
 }
 
@@ -87,6 +88,7 @@ func (c *Core) marks(w *Work, commit uint64) {
 		p := &w.Puts[i]
 		c.puts++
 		p.Number, p.mark = c.puts, c.mark(p.Process, &p.Entry)
+		p.mark.of.put = commit
 		if p.mark.newest == 0 {
 			p.mark.oldest = p.Number
 		}

@@ -24,6 +24,8 @@ var (
 	// another way at the same moment: the message can be judged by it, and of two tables of
 	// one definition the first stays, in the format that the node runs.
 	ErrTabled = errors.New("the table is here already: it came another way at the same moment")
+	// ErrClosed: it would begin an instance of a version about which this node has given its final word (N31).
+	ErrClosed = errors.New("nothing of this version begins here any more")
 	// ErrNotRefused: there is no refused message, or no longer one, with the number that a
 	// transaction takes out.
 	ErrNotRefused = errors.New("no refused message has this number")
@@ -51,6 +53,11 @@ type Work struct {
 	Tables   []Table
 	Current  []processtable.ProcessID // that are pending no more
 	Retired  []record.Retirement      // what is said of versions
+	Quiet    []record.Quiet           // process queues into which nothing was put since
+	Begins   []processtable.ProcessID // of which it begins instances
+	Closes   []processtable.ProcessID // of which none begins any more
+	Final    []record.Final           // final words that are known
+	Removes  []record.Tombstone       // of tables that go
 	Parks    []processtable.ProcessID // of messages that are to wait for a table
 	Settle   []uint64                 // refused messages that go
 	SettleOp int                      // of Ops, that notes the highest number ever settled

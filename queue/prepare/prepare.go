@@ -134,6 +134,7 @@ func (p *Preparer) build(c *Changes, tx *record.Tx, inline int) {
 		b.audit(i)
 	}
 	b.index()
+	b.begins()
 	for i := range tx.Tables {
 		b.table(&tx.Tables[i])
 	}
@@ -142,6 +143,13 @@ func (p *Preparer) build(c *Changes, tx *record.Tx, inline int) {
 	}
 	for i := range tx.Retire {
 		b.retire(&tx.Retire[i])
+	}
+	b.Quiet = append(b.Quiet, tx.Quiet...)
+	for i := range tx.Final {
+		b.final(&tx.Final[i])
+	}
+	for i := range tx.Remove {
+		b.remove(&tx.Remove[i])
 	}
 	for i := range tx.Definitions {
 		b.definition(&tx.Definitions[i])
@@ -260,6 +268,51 @@ func (b *builder) retire(r *record.Retirement) {
 	}
 	b.Retired = append(b.Retired, *r)
 	key, value := record.RetirementRecord(r)
+	b.op(key, value)
+}
+
+// begins says of which processes the transaction begins instances: of a subprocess when it is put into its queue.
+func (b *builder) begins() {
+	for i := range b.Tx.Put {
+		if m := &b.Tx.Put[i]; m.Kind == message.KindStart {
+			b.Begins = append(b.Begins, m.Queue.Process)
+		}
+	}
+	for i := range b.Tx.Audit {
+		if a := &b.Tx.Audit[i]; a.Event == record.EventStarted && a.Parent == nil {
+			b.Begins = append(b.Begins, a.Process)
+		}
+	}
+}
+
+// final notes a final word about a version.
+func (b *builder) final(f *record.Final) {
+	if !processtable.ValidProcess(f.Process.Name) || !processtable.ValidNode(string(f.Node)) {
+		b.fail(fmt.Errorf("final word of %.80q about %.80q: these cannot be the names of a node and a process", f.Node, f.Process.Name))
+		return
+	}
+	if f.Node == b.p.Node {
+		b.Closes = append(b.Closes, f.Process)
+	}
+	b.Final = append(b.Final, *f)
+	key, value := record.FinalRecord(f)
+	b.op(key, value)
+}
+
+// remove removes the table of a version, with its text, and puts a tombstone in their place.
+func (b *builder) remove(t *record.Tombstone) {
+	bound, known := b.p.Bound(t.Process)
+	if !known || bound != t.Definition {
+		b.fail(fmt.Errorf("remove the table of %s: another definition is bound to it here, or none", t.Process))
+		return
+	}
+	b.Removes = append(b.Removes, *t)
+	start := len(b.buf)
+	b.buf = record.AppendProcess(b.buf, record.ClassTable, t.Process)
+	b.Replaces = append(b.Replaces, b.op(b.cut(start), nil))
+	b.op(record.DefinitionKey(t.Process), nil)
+	b.op(record.PendingKey(t.Process), nil)
+	key, value := record.TombstoneRecord(t)
 	b.op(key, value)
 }
 

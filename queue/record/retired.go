@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"fmqm/internal/cbor"
 	"fmqm/message"
@@ -21,6 +22,7 @@ type Retirement struct {
 	Network    string // for which it is signed; empty: for none in particular
 	Key        []byte // of the definer who has signed it; empty: nobody has
 	Signature  []byte
+	Time       time.Time // when it was noted here, for how long it can be taken back at least
 }
 
 // Limits of what a retirement carries, in bytes.
@@ -55,6 +57,7 @@ func RetirementRecord(r *Retirement) (key, value []byte) {
 		w.Bytes(5, r.Key)
 		w.Bytes(6, r.Signature)
 	}
+	w.Time(7, r.Time)
 	key = RetirementKey(r.Process)
 	return key, New(key, w.B...)
 }
@@ -90,6 +93,8 @@ func ReadRetirement(key, value []byte) (r Retirement, err error) {
 			r.Key = f.Bytes(maxSignature)
 		case 6:
 			r.Signature = f.Bytes(maxSignature)
+		case 7:
+			r.Time = f.Time()
 		default:
 			f.Unknown()
 		}

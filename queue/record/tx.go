@@ -19,6 +19,9 @@ type Tx struct {
 	Tables  []TableRecord
 	Current []processtable.ProcessID // these versions are pending no more; what is not pending stays so
 	Retire  []Retirement             // what is said of versions from now on: whoever submits it has seen what was said before
+	Quiet   []Quiet                  // process queues into which nothing was put since it was decided
+	Final   []Final                  // final words that are known from now on; each takes the place of one before
+	Remove  []Tombstone              // versions of which the table goes, and the text; Quiet names them too
 	// Definitions are texts of definitions: each takes the place of the one that was kept.
 	Definitions []Definition
 	Accept      *Accept   // what a link has accepted with this transaction

@@ -126,6 +126,45 @@ var retired = &scenario{
 	},
 }
 
+// unused is a version of which nothing ever begins: both sites may start it.
+const unused = `
+process: unused
+version: 1
+starts: [A, B]
+activities:
+  one: {node: A, program: pass}
+  two: {node: B, program: pass}
+control:
+  - one -> two
+`
+
+// removed: a version is retired of which nothing goes on, both sites give their final word, and its table goes at both.
+var removed = &scenario{
+	process: pair, input: order, want: ofPair, retired: "0s",
+	play: func(w *world, ctx context.Context) {
+		w.begin(ctx)
+		_, tables := w.compile(unused)
+		w.uploadTo(ctx, w.a, tables)
+		until(ctx, w.T, "retire", func() error {
+			_, err := w.a.Client.Retire(ctx, "unused@1", api.RetireRequest{Number: 1})
+			return err
+		}, api.CodeFailed)
+		for _, s := range []*fleet.Site{w.a, w.b} {
+			until(ctx, w.T, "its table is removed at "+s.Name, func() error {
+				a, err := s.Client.Definitions(ctx)
+				if err == nil && (len(a.Definitions) != 2 || a.Definitions[0].State != api.VersionCurrent || a.Definitions[1].State != api.VersionRemoved) {
+					err = notYet("%+v", a)
+				}
+				return err
+			}, api.CodeFailed)
+			answer, err := s.Client.Upload(ctx, api.UploadRequest{Tables: tables, PlanOnly: true})
+			if err != nil || !slices.ContainsFunc(answer.Nodes, func(n api.UploadNode) bool { return n.Plan == api.PlanRefuse }) {
+				w.Errorf("it is uploaded once more: %+v, %v", answer, err)
+			}
+		}
+	},
+}
+
 // isRetired waits until both sites say that the version is retired.
 func (w *world) isRetired(ctx context.Context) {
 	w.Helper()

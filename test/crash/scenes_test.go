@@ -26,6 +26,7 @@ type scenario struct {
 	input    string
 	given    string            // what it is started with, where data of that are erased in the end; empty: input
 	staff    map[string]string // who works at a site, by its name; none: nobody does
+	retired  string            // how long a version can be taken back; empty: as ever
 	play     func(*world, context.Context)
 	expected string         // the process that the interpreter runs; else the same
 	results  string         // what the interpreter is told of programs and races, as interpret.ParseResults reads it

@@ -56,6 +56,9 @@ func (w *world) configuration(f *fleet.Fleet, site string) (text string) {
 	if w.row.scenario.staff[site] != "" {
 		text += "staff: {file: staff.yaml}\n"
 	}
+	if d := w.row.scenario.retired; d != "" {
+		text += "retired: " + d + "\n"
+	}
 	return text + "links:\n" + f.Peers(site, nil)
 }
 

@@ -398,6 +398,16 @@ var transactions = []transaction{
 		kept: "Nothing of the version begins there. Sites that are not known to have heard it are told after the start. A repeat changes nothing.",
 	},
 	{
+		kind: "final", what: "A site gives its final word about a retired version, or notes that of another site: nothing of it begins there any more, and all that began there has ended (N31).", victims: "AB", scenario: removed,
+		lost: "The version is retired, as before, and the site looks again after the start; or it is told again of the other's word.",
+		kept: "The word is given, for ever. The others are told when they ask, or when the site asks them.",
+	},
+	{
+		kind: "remove", what: "The table of a retired version goes, with its text, and a tombstone is put.", victims: "AB", scenario: removed,
+		lost: "The table is as before, and the site looks again after the start whether anybody needs it.",
+		kept: "The site has no such table after the start. What comes late for the version is dropped, and nobody uploads it again.",
+	},
+	{
 		kind: "erase", what: "A site notes that data of an instance that has ended are to be overwritten: its administrator wants it, or the site where it was started.", victims: "AB", scenario: erased,
 		lost: "Nothing is overwritten. Who has asked has no answer, or is told that the site has not answered, and repeats the command.",
 		kept: "The site goes on with it by itself. A repeat joins what has begun.",

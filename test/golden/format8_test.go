@@ -89,6 +89,15 @@ activities:
   one: {node: B, program: pass}
 `
 
+// gone is a version of which the table was removed.
+const gone = `
+process: gone
+version: 1
+starts: [B]
+activities:
+  one: {node: B, program: pass}
+`
+
 // rest is how long something of B rests: longer than B lives on.
 const rest = 90 * time.Second
 
@@ -147,7 +156,7 @@ func (m *maker) people() {
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(50)), "escalated", 3)
 }
 
-// operators has those of B end activities by hand, suspend an instance and activities, and retire a version.
+// operators has those of B end activities by hand, suspend an instance and activities, and retire versions.
 func (m *maker) operators() {
 	m.Helper()
 	b := m.Sites["B"]
@@ -174,12 +183,29 @@ func (m *maker) operators() {
 	m.until("B", "fmqm history "+other, "resumed", 1)
 	m.command("B", "fmqm", "suspend", other, "--until", until)
 
+	m.removed()
 	m.command("B", "fmqm-define", "upload", file(m.T, retired))
 	m.command("B", "fmqm-define", "retire", "retired@1")
 	m.Until(m.ctx, "B has retired it", func() bool {
 		out, talk, _ := fleet.Run(m.T, b.Binary("fmqm"), "start", "retired@1", "--input", "{}", "--to", b.To())
 		return strings.Contains(out+talk, "retired")
 	})
+}
+
+// removed has B retire a version, which cannot be taken back for a moment, and remove its table.
+func (m *maker) removed() {
+	m.Helper()
+	b, before := m.Sites["B"], m.staff
+	takes := func(more string) {
+		m.staff = before + more
+		b.Configure()
+		b.Reload(m.ctx)
+	}
+	takes("retired: 0s\n")
+	m.command("B", "fmqm-define", "upload", file(m.T, gone))
+	m.command("B", "fmqm-define", "retire", "gone@1")
+	m.until("B", "fmqm-define list", "retired, removed", 1)
+	takes("")
 }
 
 // format8 has B have work that people and operators have had a hand in.

@@ -97,7 +97,7 @@ func begin(t *testing.T, dir string) {
 //     that was given, a loop of which iterations were removed, a receive that waits, an event that was
 //     put back and one that is too old; work that people are offered, have claimed and have begun, some that they
 //     have done and lost; activities that an operator has ended by hand, instances and activities that are suspended,
-//     and a version that is retired
+//     a version that is retired, and one of which the table was removed
 //   - C, which was restored from a backup, has a table for B that is current at once, a block under way and one that has just begun,
 //     deadlines, a wait, has cancelled something of its own and of D, and has begun an instance of a
 //     subprocess of which no thread has looked at that yet, nor at the event that a receive was given;

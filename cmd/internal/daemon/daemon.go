@@ -185,8 +185,8 @@ func limits(c *config.Config) node.Limits {
 		Container: c.Limits.Container, Table: c.Limits.Table, Transmission: c.Limits.Transmission, Peer: c.Limits.Peer,
 		Audit:       retention.Policy{Age: c.Audit.Age, Bytes: c.Audit.Bytes},
 		Logs:        logs.Limits{Bytes: c.Logs.Bytes, Age: c.Logs.Age, Attempt: int(c.Logs.Attempt)},
-		NoSchedules: c.NoSchedules,
-		KeepEvents:  c.Events.Keep, Events: c.Events.Limit, EventsOf: c.Events.From,
+		NoSchedules: c.NoSchedules, Retired: c.Retired,
+		KeepEvents: c.Events.Keep, Events: c.Events.Limit, EventsOf: c.Events.From,
 	}
 }
 

@@ -134,6 +134,7 @@ var (
 	mailboxes        = desc("mailbox_activities", "Activities whose new messages wait to be folded.")
 	congested        = desc("congested", "1 while links accept nothing because too much waits to be folded, else 0.")
 	setAside         = desc("messages_set_aside_total", "Messages that this site refused because of their content.")
+	droppedLate      = desc("messages_dropped_late_total", "Messages that were dropped: they came late for a retired process whose table was removed.")
 	aside            = desc("messages_aside", "Refused messages that wait for an operator now.")
 	spaceLow         = desc("store_space_low", "1 while the store's file system has so little room that the node takes on no work, else 0.")
 	storeBytes       = desc("store_size_bytes", "Size of the store's directory on disk.")
@@ -167,6 +168,7 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	out.gauge(congested, oneIf(s.Congested))
 	out.gauge(spaceLow, oneIf(s.SpaceLow))
 	out.counter(setAside, s.SetAside)
+	out.counter(droppedLate, s.Absorbed)
 	if s.Counted {
 		out.gauge(aside, float64(s.Aside))
 	}
