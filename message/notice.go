@@ -7,6 +7,11 @@ func (s Scope) Notice(number int) Scope {
 	return s.Enter(Frame{Composite: processtable.Noticing, Element: number})
 }
 
+// Told is the scope of a notice that tells of what has happened, by its number and which of these things it is, from 1.
+func (s Scope) Told(number, nth int) Scope {
+	return s.Enter(Frame{Composite: processtable.Noticing, Element: number, Iteration: nth})
+}
+
 // NoticeExecution is what the item of a notice is named by, however often it comes: there is one at a time.
 var NoticeExecution = Execution{Iteration: 1}
 
