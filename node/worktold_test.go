@@ -29,7 +29,10 @@ data: [source -> look, source -> fly, fly -> sink]
 `
 
 // tripOf is a trip that bob has started, of which the plane does not exist.
-func tripOf(t *testing.T) (*office, uuid.UUID) {
+func tripOf(t *testing.T) (*office, uuid.UUID) { return newTrip(t, toldOfAll) }
+
+// newTrip is an instance of a process trip that bob has started.
+func newTrip(t *testing.T, definition string) (*office, uuid.UUID) {
 	o := &office{t: t, dir: t.TempDir(), mailed: map[string]bool{}}
 	o.open()
 	t.Cleanup(func() {
@@ -37,7 +40,7 @@ func tripOf(t *testing.T) (*office, uuid.UUID) {
 			t.Error(err)
 		}
 	})
-	upload(t, o.n, toldOfAll)
+	upload(t, o.n, definition)
 	id := uuid.Must(uuid.NewV7())
 	ctx := api.WithCaller(t.Context(), api.Caller{Name: "bob@A", Person: "bob"})
 	if _, err := o.n.Start(ctx, api.StartRequest{Instance: id, Process: "trip", Input: json.RawMessage(`{"n": 7}`)}); err != nil {
@@ -130,4 +133,26 @@ func TestR58WhoHasStartedItIsToldOfATermination(t *testing.T) {
 		o.take("bob", title)
 	}
 	o.are("seen", map[string][]string{"bob": nil})
+}
+
+const lastIsLate = `
+process: trip
+version: 1
+structures: {D: {n: int}}
+input: D
+notify: [{on: [end, deadline]}]
+activities:
+  look: {node: A, staff: role("clerk"), input: D, deadline: {after: 1ms}}
+  note: {node: A, empty: true}
+control: [{look -> note: _TIMEOUT}]
+data: [source -> look]
+`
+
+// R61: what ends with the last thing that a deadline ends, in one transaction, has told of the deadline before.
+func TestR61TheDeadlineOfTheLastActivityIsTold(t *testing.T) {
+	o, id := newTrip(t, lastIsLate)
+	o.are("ended", map[string][]string{"bob": {doneTrip, lateTrip}})
+	if s, err := o.n.Status(t.Context(), id); err != nil || s.State != api.InstanceFinished {
+		t.Errorf("it is %s, %v", s.State, err)
+	}
 }
