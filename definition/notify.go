@@ -15,11 +15,11 @@ import (
 // Notice is a program that runs beside the work of an activity, or of an instance (N23), or what people are shown (N27), or both.
 type Notice struct {
 	Pos     Pos
-	Program string  // empty: none runs
+	Program string                 // empty: none runs
 	On      processtable.Occasions // of the process: what has to happen; 0: nothing, it comes at First, which is empty with On
 	First   *Moment                // never nil
-	Every   *Moment // a duration; nil: it comes once
-	Staff   *Who    // who is shown it; nil: nobody, or, of a manual activity without Program, who has that, or may have it
+	Every   *Moment                // a duration; nil: it comes once
+	Staff   *Who                   // who is shown it; nil: nobody, or, of a manual activity without Program, who has that, or may have it
 }
 
 // forPeople says whether people are shown it.

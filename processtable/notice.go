@@ -18,9 +18,9 @@ const MaxNotices = 16
 type Notice struct {
 	Program ProgramID // empty: none is run
 	// On is what has to happen; 0: nothing, it comes at a time, First, which one with On has not, nor Every.
-	On      Occasions
-	First   Moment
-	Every   *Moment // a duration; nil: it comes once
+	On    Occasions
+	First Moment
+	Every *Moment // a duration; nil: it comes once
 	// Staff is to whom it is shown, and whom the program is told of; nil: a program is run only, or, where there is none, of a manual
 	// activity, it is shown to who has that, or may have it. Of its own activity it may ask who has it, by that name.
 	Staff *Who

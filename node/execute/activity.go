@@ -121,7 +121,7 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 		Due:    run.call.Deadline,
 		People: people,
 		On:     on, About: about, Error: wrong,
-		Input:  run.call.Input, OutputType: run.call.Output,
+		Input: run.call.Input, OutputType: run.call.Output,
 		NoOutput: run.call.NoOutput, RCIsData: run.call.RCIsData, RCContinue: run.call.RCContinue,
 		Log: func(line string) {
 			run.said.add(line)
