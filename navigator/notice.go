@@ -342,10 +342,11 @@ func (n *notice) Conclude(of behaviour.State, r behaviour.Result, now time.Time)
 // not made up for.
 func (n *notice) goOn(s *noticed, at message.Snapshot, o behaviour.Outcome, now time.Time) behaviour.Effects {
 	at.Attempt = 0
-	switch {
-	case at.Told != nil && isShown(&at):
+	if at.Told != nil && isShown(&at) { // people have still to take it off
 		at.Notices = true
 		return n.keep(s, at, 0, o)
+	}
+	switch {
 	case at.Every == 0 && !isShown(&at):
 		return behaviour.Effects{Ends: true, Outcome: o}
 	case at.Every == 0:
