@@ -287,12 +287,8 @@ func (n *notice) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	case row.ForPeople() && s.at.Attempt == 0:
 		return n.shows(s, &row, input, now)
 	}
-	given, err := n.withOutput(s, input)
-	if err != nil {
-		return n.goOn(s, *s.at, n.told(s, err.Error(), 0), now)
-	}
 	call := &behaviour.Invoke{
-		Program: row.Program, Iteration: s.at.Iteration, Attempt: 1, Input: given, Output: container.Empty, NoOutput: true, Deadline: s.at.Deadline, Told: s.at.Told,
+		Program: row.Program, Iteration: s.at.Iteration, Attempt: 1, Input: n.withOutput(s, input), Output: container.Empty, NoOutput: true, Deadline: s.at.Deadline, Told: s.at.Told,
 	}
 	if row.ForPeople() {
 		call.People = n.shown(s, &message.Item{})

@@ -126,7 +126,7 @@ func (n *notice) shown(s *noticed, item *message.Item) *behaviour.Item {
 		return out
 	}
 	if out.Input, out.Title = input, n.title(input); s.isTold() {
-		out.Title = n.heading(s.at.Told)
+		out.Title, out.Notice.Told, out.Notice.Output = n.heading(s.at.Told), s.at.Told, n.output(s)
 	}
 	out.Priority = n.rank(s, input).Priority(processtable.DefaultPriority)
 	return out

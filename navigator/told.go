@@ -1,7 +1,6 @@
 package navigator
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -201,25 +200,34 @@ func (n *notice) heading(t *message.Told) string {
 	return name[:min(len(name), maxHeading)]
 }
 
+// output is the process's, at its end; nil: there is none.
+func (n *notice) output(s *noticed) *container.Struct {
+	if !s.at.HasOutput {
+		return nil
+	}
+	v, err := container.DecodeCBOR(n.of.process.table.Output, s.at.Output)
+	if err != nil {
+		return nil // of a store that is damaged
+	}
+	output, _ := v.(*container.Struct)
+	return output
+}
+
 // OutputMember is the member of what a program of a notice of the end is given beside the process's input: the process's output.
 const OutputMember = "_OUTPUT"
 
 // withOutput is what a program of a notice is given: the process's input, and at its end, where it has finished, the output too. Where both
 // together are above the limit of a container it is the input only.
-func (n *notice) withOutput(s *noticed, input *container.Struct) (*container.Struct, error) {
-	if !s.at.HasOutput || len(s.at.Input)+len(s.at.Output) > container.MaxEncoded {
-		return input, nil
-	}
-	of := n.of.process.table
-	v, err := container.DecodeCBOR(of.Output, s.at.Output)
-	if err != nil {
-		return nil, fmt.Errorf("read the output: %w", err)
+func (n *notice) withOutput(s *noticed, input *container.Struct) *container.Struct {
+	output, of := n.output(s), n.of.process.table
+	if output == nil || len(s.at.Input)+len(s.at.Output) > container.MaxEncoded {
+		return input
 	}
 	members := append(slices.Clone(of.Input.Members), container.Member{Name: OutputMember, Type: of.Output})
 	both := container.New(container.NewStructure(of.Input.Name, members))
 	copy(both.Fields, input.Fields)
-	both.Fields[len(both.Fields)-1] = v
-	return both, nil
+	both.Fields[len(both.Fields)-1] = output
+	return both
 }
 
 // tellDeadline has the origin told that a deadline has ended the activity, where its process wants to know (R61). It goes before

@@ -87,7 +87,7 @@ func TestR58TheEndIsTold(t *testing.T) {
 	}
 	n.follow(t, people, shown)
 	i := n.Item(people)
-	if i == nil || i.Title != "p has finished" || i.Did[processtable.Source].Person != "ann@A" || i.Input.Fields[0] != int64(8) {
+	if i == nil || i.Title != "p has finished" || i.Notice.Told.On != processtable.OnEnd || i.Notice.Output.Fields[0] != int64(5) || i.Did[processtable.Source].Person != "ann@A" || i.Input.Fields[0] != int64(8) {
 		t.Fatalf("people are shown %+v", i)
 	}
 	if e := n.Decide(people, noon); !e.Waits() {

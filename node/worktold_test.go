@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -93,6 +94,15 @@ func TestR58WhoHasStartedItIsTold(t *testing.T) {
 	o.are("ended, after a restart", ended)
 	if s, err := o.n.Status(t.Context(), id); err != nil || s.State != api.InstanceFinished {
 		t.Errorf("it is %s, %v", s.State, err)
+	}
+	for _, i := range o.list("bob") {
+		shown, err := o.n.WorkItem(t.Context(), i.Item, "bob")
+		switch {
+		case err != nil || string(shown.Input) != `{"n":7}`:
+			t.Errorf("%s is shown as %+v, %v", i.Title, shown, err)
+		case "notice "+i.Title == doneTrip && (string(shown.Output) != `{"n":8}` || shown.Error != ""), "notice "+i.Title == wrongTrip && !strings.Contains(shown.Error, "program plane is not registered"):
+			t.Errorf("%s has the output %s and the error %q", i.Title, shown.Output, shown.Error)
+		}
 	}
 	o.take("mia", doneTrip)
 	o.take("bob", doneTrip)
