@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fmqm/internal/cbor"
+	"fmqm/internal/text"
 	"fmqm/processtable"
 )
 
@@ -25,6 +26,9 @@ func (t *Told) Path() string {
 	}
 	return t.Scope.Path(t.Activity)
 }
+
+// Line is the text in one line of at most limit bytes.
+func (t *Told) Line(limit int) string { return text.Cut(text.Line(t.Text), limit) }
 
 const (
 	toldOn       = 0

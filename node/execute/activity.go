@@ -9,7 +9,6 @@ import (
 	"fmqm/behaviour"
 	"fmqm/internal/failpoint"
 	"fmqm/internal/task"
-	"fmqm/internal/text"
 	"fmqm/message"
 	"fmqm/node/thread"
 	"fmqm/program"
@@ -136,7 +135,7 @@ func toldOf(t *message.Told) (on, about, wrong string) {
 	if t == nil {
 		return "", "", ""
 	}
-	return t.On.String(), t.Path(), text.Cut(text.Line(t.Text), program.MaxError)
+	return t.On.String(), t.Path(), t.Line(program.MaxError)
 }
 
 // echo is the activity thread of an empty activity. If the node stops it never was.
