@@ -75,6 +75,8 @@ type WorkShown struct {
 	Input      json.RawMessage `json:"input,omitempty"`
 	Draft      json.RawMessage `json:"draft"` // the output so far, in the place of whether there is one
 	OutputType []MemberType    `json:"output_type"`
+	Error      string          `json:"error,omitempty"`  // of a notice of what has happened: what is wrong, or why the instance was terminated
+	Output     json.RawMessage `json:"output,omitempty"` // of a notice of the end of an instance: its output
 	Eligible   int             `json:"eligible"`         // how many of the node's people may have it
 	People     []string        `json:"people,omitempty"` // some of them
 	History    []HistoryEvent  `json:"history,omitempty"`

@@ -85,6 +85,8 @@ type Invoke struct {
 	Deadline time.Time // of the activity; zero: it has none
 	// People is the notice of which the program is told who may see it (N27); nil: it is told of nobody.
 	People *Item
+	// Told is what a program of a notice is told has happened; nil: its time has come, or it is none (paper, section 4).
+	Told *message.Told
 	// Rank is its priority among what is ready: of all that Decide gives.
 	Rank message.Rank
 
@@ -153,6 +155,8 @@ type Outcome struct {
 	// About is the event that a receive has taken (N24): of Terminated, Iterated, and of InError where what follows
 	// from it has failed.
 	About *message.EventRef
+	// Told is what a notice tells of, without its text: of Escalated and Notified; nil: it came at its time.
+	Told *message.Told
 }
 
 // Result is how one attempt of a program ended. With Err it failed, and the other

@@ -34,8 +34,8 @@ func Misplaced(t *processtable.Table, activity processtable.ActivityID, scope me
 
 // misplacedNotice is Misplaced of a notice of an activity (N23).
 func misplacedNotice(t *processtable.Table, activity processtable.ActivityID, scope message.Scope, number int) string {
-	path, n, has := t.NoticePath(activity)
-	if !has || number >= n {
+	path, has := t.NoticePath(activity, number)
+	if !has {
 		return fmt.Sprintf("activity %s of %s has no notice %d here", activity, t.Process, number)
 	}
 	if err := scope.Fits(path); err != nil {

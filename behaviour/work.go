@@ -58,6 +58,9 @@ type Notice struct {
 	Own   *processtable.Who // of a manual activity: who has it, as that is asked of a person; nil: nobody has what it is of
 	// Holder: who has the activity sees it, and where nobody has, who may have it, whom the item's Staff says.
 	Holder bool
+	// Told is what it tells of; nil: it comes at a time. Output is then, at the end of the process, its output; nil: there is none.
+	Told   *message.Told
+	Output *container.Struct
 }
 
 // Home is the place of an item at its home.

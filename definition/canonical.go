@@ -129,6 +129,14 @@ type canonicalPeopleNotice struct {
 	Staff  string
 }
 
+// canonicalToldNotice is one that tells of what has happened.
+type canonicalToldNotice struct {
+	_       struct{} `cbor:",toarray"`
+	On      uint8
+	Program string
+	Staff   string
+}
+
 type canonicalPriority struct {
 	_     struct{} `cbor:",toarray"`
 	Fixed int
@@ -437,9 +445,16 @@ func (g *Graph) asWritten() Graph {
 func canonicalNoticesOf(all []Notice) (out []any) {
 	for _, n := range all {
 		c := canonicalNotice{Program: n.Program, First: canonicalMomentOf(n.First), Every: canonicalMomentOf(n.Every)}
-		if n.Staff == nil {
+		switch {
+		case n.On != 0:
+			staff := ""
+			if n.Staff != nil {
+				staff = n.Staff.text()
+			}
+			out = append(out, canonicalToldNotice{On: uint8(n.On), Program: n.Program, Staff: staff})
+		case n.Staff == nil:
 			out = append(out, c)
-		} else {
+		default:
 			out = append(out, canonicalPeopleNotice{Notice: c, Staff: n.Staff.text()})
 		}
 	}

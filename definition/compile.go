@@ -513,6 +513,7 @@ func (c *compiler) table(node processtable.NodeID, hash processtable.DefinitionH
 		t.Activities = append(t.Activities, c.graphs[0].sink)
 		t.Search = c.p.Search
 	}
+	t.Deadlines = c.graphs[0].sink.Tells()&processtable.OnDeadline != 0
 	t.Children, t.Workers, t.History = c.children, c.workers, c.p.History
 	t.Starters, t.Administrator, t.Priority = c.p.Staff.inTable(), c.p.Administrator.inTable(), c.p.Priority.inTable()
 	for _, s := range c.p.Schedules {

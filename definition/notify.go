@@ -15,17 +15,18 @@ import (
 // Notice is a program that runs beside the work of an activity, or of an instance (N23), or what people are shown (N27), or both.
 type Notice struct {
 	Pos     Pos
-	Program string  // empty: none runs
-	First   *Moment // never nil
-	Every   *Moment // a duration; nil: it comes once
-	Staff   *Who    // who is shown it; nil: nobody, or, of a manual activity without Program, who has that, or may have it
+	Program string                 // empty: none runs
+	On      processtable.Occasions // of the process: what has to happen; 0: nothing, it comes at First, which is empty with On
+	First   *Moment                // never nil
+	Every   *Moment                // a duration; nil: it comes once
+	Staff   *Who                   // who is shown it; nil: nobody, or, of a manual activity without Program, who has that, or may have it
 }
 
 // forPeople says whether people are shown it.
 func (n *Notice) forPeople() bool { return n.Staff != nil || n.Program == "" }
 
 var (
-	noticeKeys = []string{"after", "at", "every", "program", "staff"}
+	noticeKeys = []string{"after", "at", "every", "program", "staff", "on"}
 	noticeForm = momentForm{"notify", "after", "at"}
 )
 
@@ -60,6 +61,11 @@ func (d *draft) notice(s *step, n *yaml.Node) (Notice, bool) {
 	f := d.fields(n, "a notice", noticeKeys)
 	after, at := f["after"], f["at"]
 	switch {
+	case f["on"] != nil:
+		out.First = &Moment{Pos: d.pos(n)}
+		if !d.occasions(s, f, &out) {
+			return out, false
+		}
 	case after != nil && at != nil:
 		d.fail(d.pos(at), codeValue, "a notice has `after` and `at`", "keep one of them")
 	case after != nil:
@@ -83,7 +89,7 @@ func (d *draft) notice(s *step, n *yaml.Node) (Notice, bool) {
 	program := f["program"]
 	switch {
 	case program != nil:
-	case out.Staff != nil, s.Staff != nil:
+	case out.Staff != nil, s.Staff != nil, out.On != 0: // with On for who has started the instance
 		return out, true
 	default:
 		d.fail(out.Pos, codeMissingKey, "a notice needs the key program, or staff", remedyNotify+", or `staff: role(\"NAME\")` for who is to see it")
@@ -97,10 +103,69 @@ func (d *draft) notice(s *step, n *yaml.Node) (Notice, bool) {
 	return out, true
 }
 
+const remedyOn = "write `on: end`, or several of end, error and deadline as `on: [end, error]`"
+
+// occasions reads what has to happen to an instance for a notice of its process.
+func (d *draft) occasions(s *step, f map[string]*yaml.Node, out *Notice) bool {
+	n := f["on"]
+	for _, key := range []string{"after", "at", "every"} {
+		if f[key] != nil {
+			d.fail(d.pos(f[key]), codeValue, "a notice has `on` and `"+key+"`", "keep one of them: with `on` it comes when that has happened, without it at its time")
+			return false
+		}
+	}
+	if s.Name != "" {
+		d.fail(d.pos(n), codeForm, "on is of the notices of a process, and this is one of "+s.Name,
+			"write it in `notify` of the process, which tells of all activities; or take `on_error`, or a path of _TIMEOUT")
+		return false
+	}
+	all := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		if all = n.Content; len(all) == 0 {
+			d.fail(d.pos(n), codeValue, "on names nothing that happens", remedyOn)
+			return false
+		}
+	}
+	for _, c := range all {
+		word, ok := d.scalar(c, "what happens to an instance")
+		if !ok {
+			return false
+		}
+		one := processtable.OccasionOf(word)
+		switch {
+		case one == 0:
+			d.fail(d.pos(c), codeValue, fmt.Sprintf("%q is nothing that a notice is about", word), remedyOn)
+			return false
+		case out.On&one != 0:
+			d.fail(d.pos(c), codeDuplicateName, word+" is named twice", "remove one of the two")
+			return false
+		}
+		out.On |= one
+	}
+	return true
+}
+
+// noticesNever warns of a notice about deadlines where nothing has one.
+func (p *processDraft) noticesNever() {
+	if p.result.Deadline != nil {
+		return
+	}
+	for _, d := range p.graphs {
+		if slices.ContainsFunc(d.steps, func(s *step) bool { return s.Deadline != nil }) {
+			return
+		}
+	}
+	for _, n := range p.result.Notify {
+		if n.On&processtable.OnDeadline != 0 {
+			p.warn(n.Pos, codeNotifyLate, "a notice of deadlines comes never: nothing here has a deadline", "give what is to be done in time a `deadline`, or leave deadline out of `on`")
+		}
+	}
+}
+
 // noticesLate warns of what never comes, because the deadline ends the work before.
 func (d *draft) noticesLate(all []Notice, deadline *Moment) {
 	for _, n := range all {
-		if deadline == nil || deadline.Expr != nil || n.First.Expr != nil || n.First.At != deadline.At || n.First.Fixed < deadline.Fixed {
+		if n.On != 0 || deadline == nil || deadline.Expr != nil || n.First.Expr != nil || n.First.At != deadline.At || n.First.Fixed < deadline.Fixed {
 			continue
 		}
 		d.warn(n.First.Pos, codeNotifyLate, fmt.Sprintf("%s comes never: the deadline is %s", noticeForm.written(n.First.inTable()), deadlineForm.written(deadline.inTable())),
@@ -123,7 +188,11 @@ func (d *draft) isNoticed(name string) bool {
 // noticesInTable are notices as tables have them.
 func noticesInTable(all []Notice) (out []processtable.Notice) {
 	for _, n := range all {
-		out = append(out, processtable.Notice{Program: processtable.ProgramID(n.Program), First: *n.First.inTable(), Every: n.Every.inTable(), Staff: n.Staff.inTable()})
+		row := processtable.Notice{Program: processtable.ProgramID(n.Program), On: n.On, First: *n.First.inTable(), Every: n.Every.inTable(), Staff: n.Staff.inTable()}
+		if n.On != 0 && row.Staff == nil && row.Program == "" {
+			row.Staff = &processtable.Who{Is: processtable.WhoDid, Activity: processtable.Source}
+		}
+		out = append(out, row)
 	}
 	return out
 }
@@ -156,7 +225,9 @@ func (a *Activity) noticeAsks() (all []string) {
 func showNotices(all []processtable.Notice) string {
 	texts := make([]string, len(all))
 	for i, n := range all {
-		texts[i] = noticeForm.written(&n.First)
+		if texts[i] = "on " + n.On.String(); n.On == 0 {
+			texts[i] = noticeForm.written(&n.First)
+		}
 		if n.Program != "" {
 			texts[i] += " " + string(n.Program)
 		}

@@ -83,6 +83,7 @@ func (l *loader) process(root *yaml.Node) *Process {
 	p.result.Priority = p.top.priority(over, f["priority"])
 	p.result.Staff, p.result.Administrator = p.processWho(f["staff"], "staff"), p.processWho(f["administrator"], "administrator")
 	p.top.noticesLate(p.result.Notify, p.result.Deadline)
+	p.noticesNever()
 	p.history(f["history"])
 	p.search(f["search"])
 	if l.errors == errorsBefore && !l.unclean[root] { // else what the warnings say could be wrong

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -67,8 +68,11 @@ func (p *processDraft) searchable(n *yaml.Node, member string) bool {
 
 // needsSearchFormat names what a process has that only the newest format says; empty: nothing.
 func needsSearchFormat(p *Process) string {
-	if len(p.Search) > 0 {
+	switch {
+	case len(p.Search) > 0:
 		return "search"
+	case slices.ContainsFunc(p.Notify, func(n Notice) bool { return n.On != 0 }):
+		return "notify with on"
 	}
 	return ""
 }

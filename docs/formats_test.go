@@ -183,7 +183,7 @@ func TestFormats(t *testing.T) {
 		code    []string
 	}{
 		{"Kinds of types", number, constants(t, "container/type.go", "Bool", "List")},
-		{"Table", number, constants(t, table, "keyFormat", "keySearch")},
+		{"Table", number, constants(t, table, "keyFormat", "keyDeadlines")},
 		{"Schedule", number, constants(t, "processtable/schedule.go", "keyCron", "keyOverlap")},
 		{"Activity", number, constants(t, table, "keyName", "keyMore")},
 		{"Connector", number, constants(t, table, "keyEnd", "keyMappings")},

@@ -76,6 +76,11 @@ type Snapshot struct {
 	// who had done it. Of a notice it is what people are shown, if they are (Item.Offered).
 	Item *Item
 
+	// Told is what a notice tells of; nil: it comes at a time, or is none. Telling is how far sink has come with that; nil: it has told
+	// of nothing but the end.
+	Told    *Told
+	Telling *Telling
+
 	// Edition is the number of the activity's connectors: one more with each restart that was begun (N30).
 	Edition uint64
 	// Restart is that what the activity has come to is being recalled, so that it can run once more; nil: it is not. HasOutput,
@@ -104,14 +109,6 @@ const (
 	causes
 )
 
-// Notice is the body of a KindNotice message: an activity went in error, or left it (N4).
-type Notice struct {
-	Error    string
-	Attempts int
-	Cleared  bool // it is not in error any more
-	Time     time.Time
-}
-
 // Marker is the body of a KindMarker message: an operator ended the instance (N7).
 type Marker struct {
 	Reason string
@@ -125,16 +122,18 @@ type Marker struct {
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 
-// snapshotVersion is that of one of an activity that is, or was, restarted; version 6 is that of one that an operator ends, or of a work item; version 5 is that of a snapshot with what table format 7 brought, version 4 is that of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
+// snapshotVersion is that of one of a notice of what has happened, or of sink that has told of something; version 7 is that of one of an activity that is, or was, restarted; version 6 is that of one that an operator ends, or of a work item; version 5 is that of a snapshot with what table format 7 brought, version 4 is that of a subprocess, version 3 is that of a composite, or with times, version 2 is that of one with a
 // cause, and all others are written in version 1, so that each has one form. It is not the version
 // of messages: a snapshot stays at its node.
-const snapshotVersion = 7
+const snapshotVersion = 8
 
 // version is the lowest that can say s.
 func (s *Snapshot) version() uint64 {
 	switch {
-	case s.Edition != 0, s.Restart != nil:
+	case s.Told != nil, s.Telling != nil:
 		return snapshotVersion
+	case s.Edition != 0, s.Restart != nil:
+		return 7
 	case s.Hand != nil, s.Item != nil:
 		return 6
 	case s.Gathered != nil || s.At != "" || s.Event != "" || len(s.Counted)+len(s.Came) > 0 || s.Notices || s.Every != 0:
@@ -319,6 +318,14 @@ func EncodeSnapshot(s Snapshot) []byte {
 		w.Key(36)
 		w.B = appendRestart(w.B, s.Restart)
 	}
+	if s.Told != nil {
+		w.Key(37)
+		w.B = AppendTold(w.B, s.Told)
+	}
+	if s.Telling != nil {
+		w.Key(38)
+		w.B = appendTelling(w.B, s.Telling)
+	}
 	return w.B
 }
 
@@ -390,6 +397,10 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 			s.Edition = f.Uint(math.MaxUint64)
 		case 36:
 			s.Restart = readRestart(f.Reader)
+		case 37:
+			s.Told = ReadTold(f.Reader)
+		case 38:
+			s.Telling = readTelling(f.Reader)
 		default:
 			f.Unknown()
 		}
@@ -404,35 +415,6 @@ func DecodeSnapshot(data []byte) (s Snapshot, err error) {
 		err = fmt.Errorf("%w: snapshot: a source (%s) of no cause", ErrFormat, s.Source)
 	}
 	return s, err
-}
-
-// EncodeNotice gives the body of a KindNotice message.
-func EncodeNotice(n Notice) []byte {
-	w := beginBody(1, len(n.Error))
-	w.Text(0, cut(n.Error))
-	w.Uint(1, uint64(n.Attempts))
-	w.Bool(2, n.Cleared)
-	w.Time(3, n.Time)
-	return w.B
-}
-
-// DecodeNotice reads the body of a KindNotice message.
-func DecodeNotice(data []byte) (n Notice, err error) {
-	_, err = decodeBody("notice", 1, data, func(f *cbor.Fields) {
-		switch f.Key {
-		case 0:
-			n.Error = f.Text(MaxText)
-		case 1:
-			n.Attempts = int(f.Uint(math.MaxInt64))
-		case 2:
-			n.Cleared = f.Bool()
-		case 3:
-			n.Time = f.Time()
-		default:
-			f.Unknown()
-		}
-	})
-	return n, err
 }
 
 // EncodeMarker gives the body of a KindMarker message.

@@ -119,6 +119,11 @@ func messages() map[string]kept {
 	of := parent()
 	subprocess.Parent = &of
 	child := message.Snapshot{Iteration: 3, Run: 1, Attempt: 1, Started: at, Begun: true, Child: message.Child{Instance: of.Child(label, 1), Process: label}}
+	overdue := message.Notice{Cleared: true, TimedOut: true, Time: at}
+	told := message.Snapshot{Iteration: 1, Input: []byte{0x81, 1}, Told: &message.Told{
+		On: processtable.OnError, Scope: "documents#2", Activity: "check", Text: "no such account", Time: at,
+	}}
+	telling := message.Snapshot{Iteration: 1, Telling: &message.Telling{Count: 3, Upto: message.Arrival{Commit: 70, Index: 2}}}
 	received := snapshot
 	received.Event = "part-arrived"
 	element, worked, chunk := returning(), returning(), header(message.KindChunk)
@@ -205,6 +210,9 @@ func messages() map[string]kept {
 		"connector, words":     {words, nil},
 		"return, error":        {unreturned, message.Return{Error: "too large"}},
 		"notice":               {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(notice)}, notice},
+		"notice 2":             {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(overdue)}, overdue},
+		"snapshot 8":           {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(told)}, told},
+		"snapshot 8, sink":     {message.Message{Header: header(message.KindSnapshot), Body: message.EncodeSnapshot(telling)}, telling},
 		"notice, cleared":      {message.Message{Header: header(message.KindNotice), Body: message.EncodeNotice(cleared)}, cleared},
 		"marker 1":             {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(marker)}, marker},
 		"marker 2":             {message.Message{Header: header(message.KindMarker), Body: message.EncodeMarker(by)}, by},

@@ -46,7 +46,7 @@ func Current() Reads {
 }
 
 var bodies = Bodies{
-	KindConnector: 1, KindRecord: recordVersion, KindSnapshot: snapshotVersion, KindNotice: 1, KindMarker: markerVersion, KindTable: 1,
+	KindConnector: 1, KindRecord: recordVersion, KindSnapshot: snapshotVersion, KindNotice: noticeVersion, KindMarker: markerVersion, KindTable: 1,
 	KindWord: wordVersion, KindAnswer: 1, KindBegin: beginVersion, KindReturn: returnVersion, KindCancel: 1, KindStart: startVersion, KindChunk: 1,
 	KindEvent: 1, KindWait: 1, KindPast: 1, KindOver: 1, KindCurrent: 1, KindMark: 1, KindOffer: 1, KindRecall: 1, KindRecalled: 1,
 }

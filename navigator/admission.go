@@ -59,6 +59,8 @@ func (p *Process) refusesNotice(peer processtable.NodeID, h *message.Header) str
 			return fmt.Sprintf("it is a notice for %s, which is no bundle at %s", h.Activity, t.Node)
 		}
 		return refusesInside(t, bundle, h)
+	case h.Number != 0 && !t.Deadlines:
+		return fmt.Sprintf("it tells of a deadline of %s, and no notice of %s is about deadlines", h.Source, t.Process)
 	case t.Format <= processtable.FlowMarkFormat && h.SourceScope != "":
 		return fmt.Sprintf("it is from scope %q, and no activity of %s is inside of a composite", h.SourceScope, t.Process)
 	}

@@ -30,6 +30,7 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 func (a *Activity) complete(s *State, e *behaviour.Effects) {
 	a.tellRace(s, e)
 	a.endNotices(s, e)
+	a.tellsEnd(s, e)
 	a.tidy(s, e)
 	a.withdraw(s, e)
 	a.withdrawOffers(s, e)
@@ -37,6 +38,9 @@ func (a *Activity) complete(s *State, e *behaviour.Effects) {
 }
 
 func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
+	if h := a.untold(s); h != nil { // R58
+		return a.tells(s, h)
+	}
 	switch {
 	case s.Restart() != nil: // R55, R56
 		return a.recalls(s, now)

@@ -222,6 +222,17 @@
 //	R57  What cannot be recalled is refused at once: source and sink, what a bundle or a call has begun, what begins
 //	     with the first of its connectors, has taken or sent an event, or has cancelled others; and what led to an activity
 //	     of another node that was passed around (R18), since that one's end is on its way.
+//	R58  A notice of a process may come when something has happened to an instance: it has ended, an activity of it has told sink of an error, or a
+//	     deadline has ended one, or all of it. Sink begins it then: a snapshot in a frame of source with the notice's number and which of these things it
+//	     is, from 1, with the instance's input, what has happened, and at the end the output. The end is told by the transaction that ends sink, so
+//	     exactly once; the others one by one, before sink comes to anything else: its snapshot says how many those are, at most 1,000,
+//	     and up to which message, by the numbers of the store. Of one activity the last error counts; what is over before sink has told of it is not. (N23, N27; paper §4)
+//	R59  Such a notice has nothing to wait for: people are shown it at once, then its program runs. Neither the end of sink nor a marker ends it; it ends when its
+//	     program has run and somebody has taken it off, or when it is cancelled, which removes it without a word: so who removes or
+//	     overwrites what is kept of the instance takes it along. Its instance has ended all the same. (paper §4)
+//	R61  An activity that a deadline has ended tells sink so, where a notice of its process is about deadlines: by a message that goes before those about its
+//	     end, and that its own transaction lets sink have before these. What another node has sent by another lane may overtake it; what is heard after
+//	     the end of the instance is not told. A lost store does not get such messages again. (N23)
 //	R60  The priority of what is invoked or offered is that of the instance's last expedite; else the activity's own, over
 //	     its input; else that which the instance was given, which each of its messages says: at the start, or by the
 //	     activity that has begun it, or what its process says over its input; else the process's. One that cannot

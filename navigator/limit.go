@@ -36,6 +36,7 @@ func (a *Activity) limit(s *State, now time.Time) behaviour.Effects {
 		return behaviour.Effects{}
 	}
 	at.TimedOut = true
+	told := a.tellsItself(s, &at, message.Told{On: processtable.OnDeadline, Time: now})
 	e := a.keep(s, at, behaviour.Outcome{})
 	here := a.process.table.Node
 	e.Put = append(e.Put, message.Message{
@@ -45,6 +46,7 @@ func (a *Activity) limit(s *State, now time.Time) behaviour.Effects {
 		},
 		Body: message.EncodeMarker(message.Marker{Reason: "the deadline of the process has come", Time: now, By: "its deadline", Relay: true}),
 	})
+	e.Put = append(e.Put, told...)
 	return e
 }
 

@@ -2,6 +2,7 @@ package navigator
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"fmqm/behaviour"
@@ -52,6 +53,9 @@ func (a *Activity) notifies(s *State, at *message.Snapshot, input *container.Str
 	at.Notices = true
 	var all []message.Message
 	for i, n := range a.notices {
+		if a.Notify[i].On != 0 { // they begin when it has happened (R58)
+			continue
+		}
 		due, _, err := n.first.of(s, input, now)
 		if err != nil {
 			return nil, fmt.Errorf("notify: %w", err)
@@ -117,7 +121,12 @@ func (a *Activity) beginsNoticed(s *State, room bool, at message.Snapshot, pause
 // notifiesProcess says whether sink has still to begin the notices of its process, which it does once it knows the
 // instance, as it sets the deadline (R30, R36).
 func (a *Activity) notifiesProcess(s *State) bool {
-	return len(a.notices) > 0 && a.Kind == processtable.KindSink && s.Record != nil && !s.reached().Notices
+	return a.comesInTime() && a.Kind == processtable.KindSink && s.Record != nil && !s.reached().Notices
+}
+
+// comesInTime says whether the activity has a notice that comes at a time.
+func (a *Activity) comesInTime() bool {
+	return slices.ContainsFunc(a.Notify, func(n processtable.Notice) bool { return n.On == 0 })
 }
 
 // beginProcessNotices begins the notices of the process.
@@ -144,6 +153,9 @@ func (a *Activity) endNotices(s *State, e *behaviour.Effects) {
 	}
 	body := message.EncodeCancel(message.Cancel{Reason: string(a.Name) + " has ended"})
 	for i := range a.notices {
+		if a.Notify[i].On != 0 { // they live on (R59)
+			continue
+		}
 		m := a.onward(s, target{activity: a.Name, node: a.process.table.Node})
 		m.Kind, m.Scope, m.Body = message.KindCancel, s.Entry.Scope.Notice(i), body
 		e.Put = append(e.Put, m)
@@ -179,6 +191,9 @@ func (s *noticed) Bytes() int {
 	n := stateBytes + keyBytes*len(s.Keys)
 	if s.at != nil {
 		n += snapshotBytes + len(s.at.Input)
+		if s.at.Told != nil {
+			n += toldBytes + len(s.at.Told.Text) + len(s.at.Output)
+		}
 		if s.at.Item != nil {
 			n += itemBytes + doerBytes*len(s.at.Item.Did)
 		}
@@ -190,7 +205,7 @@ func (s *noticed) Bytes() int {
 func (s *noticed) InError() bool { return false }
 
 // Interrupted reports that what runs is to be ended: nothing is left to be told.
-func (s *noticed) Interrupted() bool { return s.Stopped || s.over }
+func (s *noticed) Interrupted() bool { return s.isOver() }
 
 // Timers is when the notice is due, once that is set, and as long as it is to come.
 func (s *noticed) Timers() []behaviour.Timer {
@@ -246,8 +261,11 @@ func (s *noticed) has(key message.Key) bool {
 func (n *notice) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 	s := of.(*noticed)
 	switch {
-	case s.Stopped || s.over || s.at == nil:
+	case s.isOver():
 		return behaviour.Effects{Ends: len(s.Keys) > 0 || s.Stopped}
+	case s.isTold() && s.at.Notices: // it was told, and people have still to take it off
+		return behaviour.Effects{}
+	case s.isTold():
 	case !s.at.Notices:
 		at := *s.at
 		at.Notices = true
@@ -270,7 +288,7 @@ func (n *notice) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 		return n.shows(s, &row, input, now)
 	}
 	call := &behaviour.Invoke{
-		Program: row.Program, Iteration: s.at.Iteration, Attempt: 1, Input: input, Output: container.Empty, NoOutput: true, Deadline: s.at.Deadline,
+		Program: row.Program, Iteration: s.at.Iteration, Attempt: 1, Input: n.withOutput(s, input), Output: container.Empty, NoOutput: true, Deadline: s.at.Deadline, Told: s.at.Told,
 	}
 	if row.ForPeople() {
 		call.People = n.shown(s, &message.Item{})
@@ -304,7 +322,7 @@ func (n *notice) row(s *noticed) processtable.Notice {
 // Conclude tells in history that the program has run, and goes on.
 func (n *notice) Conclude(of behaviour.State, r behaviour.Result, now time.Time) behaviour.Effects {
 	s := of.(*noticed)
-	if s.Stopped || s.over || s.at == nil {
+	if s.isOver() {
 		return behaviour.Effects{Ends: true}
 	}
 	failure := r.Err
@@ -320,6 +338,10 @@ func (n *notice) Conclude(of behaviour.State, r behaviour.Result, now time.Time)
 // not made up for.
 func (n *notice) goOn(s *noticed, at message.Snapshot, o behaviour.Outcome, now time.Time) behaviour.Effects {
 	at.Attempt = 0
+	if at.Told != nil && isShown(&at) { // people have still to take it off
+		at.Notices = true
+		return n.keep(s, at, 0, o)
+	}
 	switch {
 	case at.Every == 0 && !isShown(&at):
 		return behaviour.Effects{Ends: true, Outcome: o}
@@ -335,7 +357,8 @@ func (n *notice) goOn(s *noticed, at message.Snapshot, o behaviour.Outcome, now 
 }
 
 func (n *notice) told(s *noticed, failure string, rc int64) behaviour.Outcome {
-	o := behaviour.Outcome{What: behaviour.Notified, Clock: message.Next(s.Clock), Iteration: s.at.Iteration, RC: rc, Reason: string(n.row(s).Program)}
+	o := behaviour.Outcome{What: behaviour.Notified, Clock: message.Next(s.Clock), RC: rc, Reason: string(n.row(s).Program)}
+	o.Iteration, o.Told = s.which()
 	if failure != "" {
 		o.Reason, o.Failure = o.Reason+" has failed: "+failure, failure
 	}

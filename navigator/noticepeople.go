@@ -85,7 +85,9 @@ func (n *notice) asks(s *noticed) []*condition.Expr {
 // escalated is the line of history of a notice that has come to people.
 func (n *notice) escalated(s *noticed, failure string) behaviour.Outcome {
 	number, _ := s.Entry.Scope.OfNotice()
-	return behaviour.Outcome{What: behaviour.Escalated, Clock: message.Next(s.Clock), Iteration: s.at.Iteration, Attempt: number + 1, Reason: failure}
+	o := behaviour.Outcome{What: behaviour.Escalated, Clock: message.Next(s.Clock), Attempt: number + 1, Reason: failure}
+	o.Iteration, o.Told = s.which()
+	return o
 }
 
 // Offers says whether entries of the activity's notices may be shown to people.
@@ -101,7 +103,7 @@ func (n *notice) Offers() bool {
 // Item gives a notice as people are shown it; nil: its time has not come, it was taken off, or its activity has ended.
 func (n *notice) Item(of behaviour.State) *behaviour.Item {
 	s := of.(*noticed)
-	if s.Stopped || s.over || s.at == nil || !isShown(s.at) {
+	if s.isOver() || !isShown(s.at) {
 		return nil
 	}
 	return n.shown(s, s.at.Item)
@@ -123,7 +125,9 @@ func (n *notice) shown(s *noticed, item *message.Item) *behaviour.Item {
 	if err != nil { // it was read when it came
 		return out
 	}
-	out.Input, out.Title = input, n.title(input)
+	if out.Input, out.Title = input, n.title(input); s.isTold() {
+		out.Title, out.Notice.Told, out.Notice.Output = n.heading(s.at.Told), s.at.Told, n.output(s)
+	}
 	out.Priority = n.rank(s, input).Priority(processtable.DefaultPriority)
 	return out
 }
@@ -174,7 +178,7 @@ func (n *notice) work(s *noticed, w *behaviour.Work) (behaviour.Effects, error) 
 	o.By, o.For = w.By.Person, w.By.For
 	credit(&o, w)
 	at := *s.at
-	if at.Item = unshown(at.Did()); at.Due.IsZero() {
+	if at.Item = unshown(at.Did()); at.Due.IsZero() && (at.Told == nil || at.Notices) {
 		return behaviour.Effects{Ends: true, Outcome: o}, nil
 	}
 	e := n.keep(s, at, 0, o)

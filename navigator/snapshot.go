@@ -111,9 +111,11 @@ func (a *Activity) fail(s *State, at message.Snapshot, cause message.Cause, reas
 	if cause != message.CauseRefused {
 		at.Source = ""
 	}
+	told := a.tellsItself(s, &at, message.Told{On: processtable.OnError, Activity: a.Name, Text: reason, Time: now})
 	e := a.keep(s, at, behaviour.Outcome{
 		What: behaviour.InError, Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run, RC: at.RC, Reason: reason, Ending: at.Ending,
 	})
+	e.Put = append(e.Put, told...)
 	if m, caught := a.throw(s, reason); caught {
 		e.Put = append(e.Put, m)
 		return e

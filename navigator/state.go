@@ -29,6 +29,7 @@ type State struct {
 	elements   *gathering     // of a bundle; nil: nothing has come
 	list       *listed        // of a bundle: its input, once all connectors are resolved; nil: it was not asked for
 	cancel     *cancelled     // nil: it is not
+	heard      []happened     // of sink: what it has heard of which notices tell, in the order of arrival (R58)
 	events     []received     // that were given to a receive
 	back       recalling      // what was recalled, of it and of what leads to it
 	offer      *message.Offer // of what offers a manual activity beside its home: what that has said last; nil: nothing since the snapshot
@@ -55,6 +56,7 @@ func (s *State) clone() *State {
 	c.values = slices.Clone(s.values)
 	c.elements = s.elements.clone()
 	c.came = slices.Clone(s.came)
+	c.heard = slices.Clone(s.heard)
 	c.back = s.back.clone()
 	return &c
 }
@@ -78,11 +80,11 @@ func (s *State) pausing() bool {
 
 // What things take in memory; a test holds these to the types.
 const (
-	stateBytes     = 448
+	stateBytes     = 472
 	keyBytes       = 48
 	resolvedBytes  = 64
 	valuesBytes    = 24 // of a data connector, without what they hold
-	snapshotBytes  = 464
+	snapshotBytes  = 480
 	messageBytes   = 264
 	recordBytes    = 160
 	composedBytes  = 128
@@ -97,6 +99,8 @@ const (
 	doerBytes      = 96 // with names
 	offerBytes     = 96
 	handBytes      = 320 // with who it was
+	happenedBytes  = 176 // with what it names
+	toldBytes      = 104 // with how far sink has told
 	nameBytes      = 16  // of a name that a connector has as well
 )
 
@@ -130,6 +134,9 @@ func (s *State) Bytes() int {
 	}
 	if s.cancel != nil {
 		n += cancelledBytes + len(s.cancel.reason)
+	}
+	for i := range s.heard {
+		n += happenedBytes + len(s.heard[i].what.Text)
 	}
 	for i := range s.events {
 		n += receivedBytes + len(s.events[i].event.Data)
@@ -243,6 +250,7 @@ func (a *Activity) Fold(of behaviour.State, m message.Message) error {
 		if a.Kind != processtable.KindSink || !a.top() {
 			return refuse("a notice is for sink, not for %s", a.Name)
 		}
+		a.foldHappened(s, m)
 	case message.KindMarker:
 		s.Stop(m)
 		return nil // the marker is the instance's, and stays (N7)

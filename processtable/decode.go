@@ -95,7 +95,7 @@ var tableFields = []string{
 	keyRoster: "roster", keyStarts: "starts", keyStructures: "structures", keyConditions: "conditions",
 	keyInput: "input", keyOutput: "output", keyActivities: "activities", keyDetours: "detours", keyResolvers: "resolvers",
 	keySchedules: "schedules", keyChildren: "subprocesses", keyWorkers: "workers", keyHistory: "history",
-	keyStarters: "staff", keyAdministrator: "administrator", keyPriorities: "priority", keySearch: "search",
+	keyStarters: "staff", keyAdministrator: "administrator", keyPriorities: "priority", keySearch: "search", keyDeadlines: "deadlines",
 }
 
 func (d *decoder) tableField(key int) {
@@ -148,7 +148,7 @@ func (d *decoder) tableField(key int) {
 	case keyHistory:
 		d.since(BundleFormat)
 		t.History = d.number(math.MaxInt32)
-	case keyStarters, keyAdministrator, keyPriorities, keySearch:
+	case keyStarters, keyAdministrator, keyPriorities, keySearch, keyDeadlines:
 		d.last(key)
 	}
 }

@@ -39,7 +39,8 @@ const (
 	keyStarters      = 19 // from format 8 on, as the next two
 	keyAdministrator = 20
 	keyPriorities    = 21 // the priority of the process
-	keySearch        = 22 // from format 9 on: list of paths
+	keySearch        = 22 // from format 9 on, as the next: list of paths
+	keyDeadlines     = 23
 )
 
 // Keys of an activity.

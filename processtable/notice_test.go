@@ -32,9 +32,9 @@ func TestNoticesComeBack(t *testing.T) {
 	if d := diff(withNotices(), got); d != "" {
 		t.Errorf("the decoded table differs (-want +got):\n%s", d)
 	}
-	path, n, has := got.NoticePath(Sink)
-	if !has || n != 1 || len(path) != 1 || path[0] != (Composite{Activity: Noticing, Elements: true}) {
-		t.Errorf("the process has %d notices at %v, %t", n, path, has)
+	path, has := got.NoticePath(Sink, 0)
+	if _, second := got.NoticePath(Sink, 1); second || !has || len(path) != 1 || path[0] != (Composite{Activity: Noticing, Elements: true}) {
+		t.Errorf("the process has notices at %v, %t, and a second: %t", path, has, second)
 	}
 }
 

@@ -35,9 +35,9 @@ func TestNoticesForPeopleComeBack(t *testing.T) {
 	if d := diff(withPeopleNotices(), got); d != "" {
 		t.Errorf("the decoded table differs (-want +got):\n%s", d)
 	}
-	path, n, has := got.NoticePath("inform")
-	if !has || n != 1 || len(path) != 2 || path[0] != (Composite{Activity: "inform", Elements: true}) || path[1].Activity != Noticing {
-		t.Errorf("each execution of inform has %d notices at %v, %t", n, path, has)
+	path, has := got.NoticePath("inform", 0)
+	if _, second := got.NoticePath("inform", 1); second || !has || len(path) != 2 || path[0] != (Composite{Activity: "inform", Elements: true}) || path[1].Activity != Noticing {
+		t.Errorf("each execution of inform has notices at %v, %t, and a second: %t", path, has, second)
 	}
 	if all := got.Activities[1].Programs(); len(all) != 0 {
 		t.Errorf("assess runs %v", all)

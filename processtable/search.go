@@ -21,20 +21,29 @@ func Searchable(k container.Kind) bool {
 	return false
 }
 
-// lastOf writes what a table has last, from format 8 on: what it has of people, and from format 9 on what instances are found by.
+// lastOf writes what a table has last, from format 8 on: what it has of people, and from format 9 on what instances are found by, and whether
+// their origin is told of deadlines.
 func (e *encoder) lastOf(t *Table) ([]field, error) {
 	all, err := e.peopleOf(t)
-	if err != nil || len(t.Search) == 0 {
-		return all, err
-	}
-	if t.Format < SearchFormat {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(t.Search) > 0 && t.Format < SearchFormat:
 		return nil, fmt.Errorf("format %d has no members that instances are found by", t.Format)
+	case t.Deadlines && t.Format < ToldFormat:
+		return nil, fmt.Errorf("format %d has no deadlines that the origin is told of", t.Format)
 	}
-	paths := cbor.AppendArray(nil, len(t.Search))
-	for _, member := range t.Search {
-		paths = cbor.AppendText(paths, member)
+	if len(t.Search) > 0 {
+		paths := cbor.AppendArray(nil, len(t.Search))
+		for _, member := range t.Search {
+			paths = cbor.AppendText(paths, member)
+		}
+		all = append(all, field{keySearch, paths})
 	}
-	return append(all, field{keySearch, paths}), nil
+	if t.Deadlines {
+		all = append(all, field{keyDeadlines, cbor.AppendBool(nil, true)})
+	}
+	return all, nil
 }
 
 // last reads it.
@@ -50,6 +59,9 @@ func (d *decoder) last(key int) {
 	case keySearch:
 		d.since(SearchFormat)
 		t.Search = items(d, MaxSearch, func() string { return d.Text(container.MaxMemberPath) })
+	case keyDeadlines:
+		d.since(ToldFormat)
+		t.Deadlines = d.Bool()
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // subprocesses (N19), schedules (N23), mappings that work out what they set or append it to a list, and
 // start conditions that ask how activities ended, version 7 bundles and calls (N20, N21), events (N24), and activities at Origin. There is no version 3:
 // links have that number for tables in an envelope (EnvelopeFormat). Version 8 added what people do (N27), and
-// priorities, version 9 what instances are found by.
+// priorities, version 9 what instances are found by, and notices of what has happened to them.
 const FormatVersion = 9
 
 // NodeFormat is the newest version of tables that nodes take, and say that they read. It is below FormatVersion
@@ -35,6 +35,7 @@ const (
 	BundleFormat   = 7
 	PeopleFormat   = 8
 	SearchFormat   = 9
+	ToldFormat     = 9 // of a process that tells of what happens to its instances
 )
 
 // HasFormat says whether there is a version of the table format, and this code knows it.
@@ -134,6 +135,10 @@ type Table struct {
 	// Search are members of the input that instances are found by, as paths, in file order: at nodes where they may be
 	// started. From format 9 on.
 	Search []string
+
+	// Deadlines: an activity that its deadline has ended tells the instance's origin, where notices of the process are about that. From
+	// format 9 on.
+	Deadlines bool
 
 	// Definer is who signed the encoded form; nil: nobody. Terms are his, if the signature is
 	// of version 2. Encode leaves both out, Sign and SignFor add them.

@@ -37,11 +37,12 @@ func TestExecTellsTheFactsInACleanEnvironment(t *testing.T) {
 	var lines []string
 	c := call(t)
 	c.People = "ann,bob"
+	c.On, c.About, c.Error = "error", "orders#4/credit", "no such customer"
 	c.NoOutput, c.OutputType, c.Log = true, container.Empty, func(l string) { lines = append(lines, l) }
 	r := register(t, spec, program.Options{Home: "/home/fmqm"}).Run(context.Background(), c)
 	want := []string{
-		"FMQM_ACTIVITY=credit", "FMQM_ATTEMPT=3", "FMQM_DUE=", "FMQM_ELEMENT=", "FMQM_IDEMPOTENCY_KEY=" + ownKey,
-		"FMQM_INSTANCE=0197c0de-0000-7000-8000-000000000001", "FMQM_ITERATION=2", "FMQM_NODE=B", "FMQM_PEOPLE=ann,bob", "FMQM_PROCESS=purchase-order@1",
+		"FMQM_ABOUT=orders#4/credit", "FMQM_ACTIVITY=credit", "FMQM_ATTEMPT=3", "FMQM_DUE=", "FMQM_ELEMENT=", "FMQM_ERROR=no such customer", "FMQM_IDEMPOTENCY_KEY=" + ownKey,
+		"FMQM_INSTANCE=0197c0de-0000-7000-8000-000000000001", "FMQM_ITERATION=2", "FMQM_NODE=B", "FMQM_ON=error", "FMQM_PEOPLE=ann,bob", "FMQM_PROCESS=purchase-order@1",
 		"FMQM_SCOPE=orders#4/credit",
 		"GREETING=hello", "HOME=/home/fmqm", "LANG=de_DE", "PATH=/usr/local/bin:/usr/bin:/bin", "PWD=" + dir,
 	}

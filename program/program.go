@@ -33,6 +33,9 @@ type Call struct {
 	Attempt   int       // from 1
 	Due       time.Time // the activity's deadline; zero: it has none
 	People    string    // of a notice for people: the names of those who see it, as "ann,bob"; empty: nobody, or it is none
+	On        string    // of a notice of the process: what has happened, as end, error or deadline; empty: it is no such one
+	About     string    // with On: the activity that it has happened to, as Scope has it; empty: the instance
+	Error     string    // with On: what is wrong, or why the instance was terminated, at most MaxError bytes in one line; empty: nothing
 	Key       string    // the idempotency key (P1): the same for every attempt; a builtin needs none
 
 	Input      *container.Struct // never nil; not changed and not kept
@@ -94,6 +97,9 @@ func short(err error) error {
 	return err
 }
 
+// MaxError is how long the text of an error is that a program is told.
+const MaxError = 1 << 10
+
 // Limits of what programs write.
 const (
 	MaxLogLine  = 4 << 10 // bytes of one line of log; the rest of it is dropped
@@ -122,6 +128,9 @@ func (c *Call) facts() []fact {
 		{"FMQM_NODE", "Fmqm-Node", c.Node},
 		{"FMQM_DUE", "Fmqm-Due", due},
 		{"FMQM_PEOPLE", "Fmqm-People", c.People},
+		{"FMQM_ON", "Fmqm-On", c.On},
+		{"FMQM_ABOUT", "Fmqm-About", c.About},
+		{"FMQM_ERROR", "Fmqm-Error", c.Error},
 	}
 }
 

@@ -23,7 +23,7 @@ func impossible(self processtable.NodeID, lane message.Lane, h *message.Header) 
 	case h.Clock > message.MaxClock:
 		return fmt.Sprintf("its logical clock is %d: no instance comes beyond %d", h.Clock, uint64(message.MaxClock))
 	case h.Number != 0 && h.Kind != message.KindConnector && h.Kind != message.KindRecall && h.Kind != message.KindRecalled && h.Kind != message.KindDue && h.Kind != message.KindWord && h.Kind != message.KindAnswer && h.Kind != message.KindMark && h.Kind != message.KindOffer &&
-		(h.Kind != message.KindReturn || h.Source != h.Activity): // of a call, whose work says its node (N20)
+		(h.Kind != message.KindNotice || h.Number != message.NoticeOfDeadline) && (h.Kind != message.KindReturn || h.Source != h.Activity): // of a call, whose work says its node (N20)
 		return fmt.Sprintf("it has the number %d, and a message of this kind is the only one from its source", h.Number)
 	}
 	for _, scope := range []message.Scope{h.Scope, h.SourceScope} {
@@ -97,6 +97,8 @@ func impossibleNotice(self processtable.NodeID, h *message.Header) string {
 	switch {
 	case !toBundle && (h.Activity != processtable.Sink || h.Scope != "" || h.Origin != self):
 		return fmt.Sprintf("a notice goes to sink at the node where the instance was started, and this one is for %s of an instance started at %q", h.Activity, h.Origin)
+	case toBundle && h.Number != 0:
+		return "that a deadline has ended an activity is for sink to know, and for no bundle"
 	case h.Control != message.Unresolved || h.Data != message.DataNone || h.OnBehalf != "":
 		return "a notice resolves no connector"
 	}

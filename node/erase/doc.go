@@ -11,7 +11,8 @@
 //     container, what was begun with its input, events that were sent with their data and key; reasons, errors and the last
 //     lines of programs. Large containers lie apart, in chunks. All that is overwritten here.
 //   - files in which it is kept what programs have written (package logs): lines of the instance are taken out.
-//   - what has not come to an end: messages in a process queue, messages that wait for a peer, refused messages. These
+//   - notices of what has happened to it that nobody has taken off: they are taken off, at the node where it was started.
+//   - what else has not come to an end: messages in a process queue, messages that wait for a peer, refused messages. These
 //     are somebody's to decide about, or need a peer: they are told as left, and nobody is told that all is erased.
 //   - nothing else: snapshots, drafts, work items, timers and words went with the end of their activities; the index of
 //     instances has times and states; that of values loses what its start is not found by any more; what retention leaves has sums.

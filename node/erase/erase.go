@@ -198,6 +198,9 @@ func (e *Eraser) overwrite(ctx context.Context, s *record.Erasing) error {
 	if p := e.options.Site.Process(s.Process); p != nil {
 		o.table, o.definition = p.Table(), p.Definition()
 	}
+	if err := e.takeOff(ctx, s); err != nil {
+		return err
+	}
 	var from []byte
 	for more := true; more; {
 		began := e.options.Scheduler.Now()

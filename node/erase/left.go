@@ -1,12 +1,16 @@
 package erase
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	"fmqm/internal/task"
 	"fmqm/internal/text"
 	"fmqm/message"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 const (
@@ -26,6 +30,39 @@ func (e *Eraser) waitsApart() map[processtable.NodeID]bool {
 		}
 	}
 	return apart
+}
+
+// Bounds of how long it is waited until notices are gone.
+const (
+	noticeLooks = 50
+	noticePause = 10 * time.Millisecond
+)
+
+// takeOff ends the notices that tell of what has happened to an instance which was started here: they have its input, and its
+// output. It waits until their messages have gone, so that the files that are written anew do not have them; what is slower than that is told as left.
+func (e *Eraser) takeOff(ctx context.Context, s *record.Erasing) error {
+	if s.Origin != e.options.Self {
+		return nil
+	}
+	for look := range noticeLooks {
+		open, err := e.options.Queue.BrowseInstance(s.Process, s.Instance)
+		if err != nil {
+			return err
+		}
+		all := message.TakeOff(open, "data of its instance are erased")
+		if len(all) == 0 {
+			return nil
+		}
+		if look == 0 {
+			if err := e.options.Site.Commit(ctx, &record.Tx{Put: all}); err != nil {
+				return err
+			}
+		}
+		if err := task.Sleep(ctx, e.options.Scheduler, noticePause); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // left says what of an instance lies here that is not overwritten, and what to do; empty: nothing does.

@@ -107,6 +107,7 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 	if of := run.call.People; of != nil {
 		people = t.of.Site.People(t.process, run.entry, of)
 	}
+	on, about, wrong := toldOf(run.call.Told)
 	return entry.Program.Run(ctx, &program.Call{
 		Process:   t.ID().String(),
 		Instance:  run.entry.Instance.String(),
@@ -118,7 +119,8 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 		Key:    key,
 		Due:    run.call.Deadline,
 		People: people,
-		Input:  run.call.Input, OutputType: run.call.Output,
+		On:     on, About: about, Error: wrong,
+		Input: run.call.Input, OutputType: run.call.Output,
 		NoOutput: run.call.NoOutput, RCIsData: run.call.RCIsData, RCContinue: run.call.RCContinue,
 		Log: func(line string) {
 			run.said.add(line)
@@ -126,6 +128,14 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 				Str("program", string(run.call.Program)).Msg(line)
 		},
 	})
+}
+
+// toldOf is what a program of a notice is told has happened, and to which activity.
+func toldOf(t *message.Told) (on, about, wrong string) {
+	if t == nil {
+		return "", "", ""
+	}
+	return t.On.String(), t.Path(), t.Line(program.MaxError)
 }
 
 // echo is the activity thread of an empty activity. If the node stops it never was.

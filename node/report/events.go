@@ -198,6 +198,9 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		if r.RC != 0 {
 			e.RC = &r.RC
 		}
+		if r.Told != nil {
+			e.Reason, e.Iteration = r.Reason+", "+toldOf(r.Told), 0
+		}
 	case record.EventTerminated, record.EventIterated:
 		e.RC = &r.RC
 		switch {
@@ -233,6 +236,10 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		}
 	case record.EventEscalated:
 		at := message.Entry{Instance: r.Instance, Scope: r.Scope.Notice(r.Attempt - 1), Activity: r.Activity}
+		if r.Told != nil {
+			at.Scope = r.Scope.Told(r.Attempt-1, r.Iteration)
+			e.Reason, e.Iteration = strings.TrimPrefix(r.Reason+", "+toldOf(r.Told), ", "), 0
+		}
 		e.About, e.Attempt = itemID(at, message.NoticeExecution), 0
 	case record.EventDecided, record.EventRaced:
 		e.About = joined(r.Counted)
@@ -242,6 +249,14 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 		}
 	}
 	return e, true
+}
+
+// toldOf says what a notice tells of: "end", "error of documents#2/check".
+func toldOf(t *message.Told) string {
+	if path := t.Path(); path != "" {
+		return t.On.String() + " of " + path
+	}
+	return t.On.String()
 }
 
 // aboutEvent names an event: NAME, or NAME KEY.

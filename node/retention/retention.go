@@ -323,7 +323,9 @@ func (r *Retention) walk(ctx context.Context, floor candidate, given Policy) (fo
 
 // over says whether an instance is over at this node, as far as this node can know it;
 // stopped: by an operator's terminate.
-func (r *Retention) over(s *audit.Size) (over, stopped bool, err error) {
+// What is open of notices that tell of what has happened is taken off the worklists: the audit that they are about is due, and a
+// later round removes it.
+func (r *Retention) over(ctx context.Context, s *audit.Size) (over, stopped bool, err error) {
 	if s.Process == processtable.EventQueue { // an event that was passed on, which is of no instance (N24)
 		return true, false, nil
 	}
@@ -336,6 +338,9 @@ func (r *Retention) over(s *audit.Size) (over, stopped bool, err error) {
 	}
 	open, err := q.BrowseInstance(s.Process, s.Instance)
 	if err != nil || len(open) > 0 {
+		if err == nil && s.Origin == r.options.Self {
+			err = r.takeOff(ctx, open)
+		}
 		return false, false, err
 	}
 	marker, err := q.Marker(s.Process, s.Instance)
@@ -343,6 +348,15 @@ func (r *Retention) over(s *audit.Size) (over, stopped bool, err error) {
 		return err == nil, true, err
 	}
 	return allEnded(p.Table(), r.options.Self, s), false, nil
+}
+
+// takeOff ends notices that nobody has taken off until now (R59), of an instance that has ended and was started here.
+func (r *Retention) takeOff(ctx context.Context, open []message.Message) error {
+	tx := message.TakeOff(open, "what it tells of is not kept any longer")
+	if len(tx) == 0 {
+		return nil
+	}
+	return r.options.Site.Commit(ctx, &record.Tx{Put: tx})
 }
 
 // allEnded says whether every activity that a node has of an instance has ended, wherever one must have. How often the

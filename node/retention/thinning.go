@@ -139,7 +139,7 @@ func (t *thinning) judge(ctx context.Context, batch []candidate) ([]fate, error)
 		}
 		over := false
 		if found {
-			if over, fates[i].stopped, err = t.over(&s); err != nil {
+			if over, fates[i].stopped, err = t.over(ctx, &s); err != nil {
 				return nil, err
 			}
 		}

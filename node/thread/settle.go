@@ -175,6 +175,12 @@ func (s *settlement) route(msg *message.Message) {
 	switch msg.Kind {
 	case message.KindConnector, message.KindBegin, message.KindReturn, message.KindCancel:
 		s.offered = append(s.offered, *msg)
+	case message.KindNotice:
+		if msg.Number == message.NoticeOfDeadline { // so that sink, if it comes to its end in this very transaction, has it before that (R61)
+			s.offered = append(s.offered, *msg)
+		} else {
+			s.tx.Put = append(s.tx.Put, *msg)
+		}
 	default:
 		s.tx.Put = append(s.tx.Put, *msg)
 	}
@@ -341,7 +347,7 @@ func (m *Machine) audit(key message.Entry, s *behaviour.Basis, effects *behaviou
 		Instance: key.Instance, Origin: s.Origin, Scope: key.Scope, Activity: key.Activity,
 		Event: eventOf[o.What], Iteration: o.Iteration, Attempt: o.Attempt, Run: o.Run,
 		RC: o.RC, Started: o.Started, Reason: o.Reason, By: o.By, Output: o.Output, Ending: o.Ending, Parent: o.Parent, About: o.About, Counted: o.Counted,
-		Rank: o.Rank,
+		Rank: o.Rank, Told: o.Told,
 	}
 	if o.Child != (message.Child{}) {
 		child := o.Child

@@ -155,6 +155,11 @@ func (d *Desk) WorkItem(ctx context.Context, id, as string) (api.WorkShown, erro
 	if err == nil && item.Input != nil && len(item.Input.Type.Members) > 0 {
 		out.Input, err = container.EncodeJSON(item.Input)
 	}
+	if of := item.Notice; err == nil && of != nil && of.Told != nil {
+		if out.Error = of.Told.Text; of.Output != nil && len(of.Output.Type.Members) > 0 {
+			out.Output, err = container.EncodeJSON(of.Output)
+		}
+	}
 	if err != nil {
 		return api.WorkShown{}, err
 	}

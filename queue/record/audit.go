@@ -142,6 +142,8 @@ type AuditRecord struct {
 	Stderr  string                    `json:",omitempty"` // of EventFailed and EventInError: what the program said last, at most MaxStderr bytes
 	// People are, of what somebody did, whom that one stood in for, and to whom the item went: By names him.
 	People *message.People `json:",omitempty"`
+	// Told is what a notice tells of, without its text: of EventEscalated and EventNotified; nil: it came at its time.
+	Told *message.Told `json:",omitempty"`
 	// Erased is not nil where data were taken out of the record, and of EventErased.
 	Erased *Erased `json:",omitempty"`
 	// Search is, of EventStarted, what the instance is found by: what the index of values has of it.

@@ -128,6 +128,10 @@ func AppendAudit(b []byte, a *AuditRecord, withOutput bool) []byte {
 		w.B = appendErased(w.B, a.Erased)
 	}
 	appendSearched(&w, 51, a.Search)
+	if a.Told != nil {
+		w.Key(52)
+		w.B = message.AppendTold(w.B, a.Told)
+	}
 	return w.B
 }
 
@@ -252,6 +256,8 @@ func decodeAuditField(a *AuditRecord, f *cbor.Fields) {
 		a.Erased = readErased(f.Reader)
 	case 51:
 		a.Search = readSearched(f)
+	case 52:
+		a.Told = message.ReadTold(f.Reader)
 	case 26:
 		for range f.Items(maxMentions) {
 			a.Counted = append(a.Counted, processtable.ActivityID(f.Text(name)))

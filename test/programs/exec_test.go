@@ -211,7 +211,7 @@ func TestTheEnvironmentOfAProgram(t *testing.T) {
 	}
 	want := map[string]bool{
 		"FMQM_PROCESS=one@1": true, "FMQM_INSTANCE=" + id.String(): true, "FMQM_ACTIVITY=work": true, "FMQM_SCOPE=": true, "FMQM_ELEMENT=": true, "FMQM_DUE=": true, "FMQM_ITERATION=1": true,
-		"FMQM_ATTEMPT=1": true, "FMQM_IDEMPOTENCY_KEY": true, "FMQM_NODE=A": true, "FMQM_PEOPLE=": true,
+		"FMQM_ATTEMPT=1": true, "FMQM_IDEMPOTENCY_KEY": true, "FMQM_NODE=A": true, "FMQM_PEOPLE=": true, "FMQM_ON=": true, "FMQM_ABOUT=": true, "FMQM_ERROR=": true,
 		"PATH=/usr/local/bin:/usr/bin:/bin": true, "HOME=" + os.Getenv("HOME"): true, "LANG=de_DE.UTF-8": true,
 		"TZ=Europe/Berlin": true, "PWD=" + s.File("place"): true,
 	}

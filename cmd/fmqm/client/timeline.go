@@ -225,9 +225,9 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		return t.marks.other + " " + e.Activity + " " + string(e.Event)
 	case api.EventEscalated:
 		if e.By != "" {
-			return t.marks.other + " " + e.Activity + " notice taken off by " + e.By
+			return strings.TrimSuffix(fmt.Sprintf("%s %s notice taken off by %s: %s", t.marks.other, e.Activity, e.By, e.Reason), ": ")
 		}
-		return t.marks.other + " " + e.Activity + " escalated"
+		return strings.TrimSuffix(fmt.Sprintf("%s %s escalated: %s", t.marks.other, e.Activity, e.Reason), ": ")
 	case api.EventClaimed, api.EventTransferred, api.EventSaved, api.EventCompleted:
 		return t.marks.begun + " " + e.Activity + " " + string(e.Event) + " by " + e.By
 	case api.EventEnded:

@@ -169,6 +169,8 @@ func showItem(w io.Writer, i *api.WorkShown) error {
 	}
 	line("eligible", eligible)
 	line("input", string(compact(i.Input)))
+	line("error", common.OneLine(i.Error))
+	line("result", string(compact(i.Output)))
 	if i.Kind != api.ItemNotice { // which has nothing to fill in
 		line("draft", string(compact(i.Draft)))
 	}
