@@ -68,7 +68,7 @@ func TestNoWayBack(t *testing.T) {
 	if code := b.Ends(); code != 1 {
 		t.Errorf("the release before ends with %d on today's store, expected 1", code)
 	}
-	b.Says("the store has format [3], and this program writes format 1")
+	b.Says("the store has format [4], and this program writes format 1")
 	b.Release = today
 	b.Start()
 	b.Answers()
