@@ -40,7 +40,7 @@ func (b *begun) workAt(node processtable.NodeID) []*processtable.Activity {
 func (c *compiler) rowsOf(a *Activity, path []processtable.Composite) (outer, done *processtable.Activity) {
 	done = entryOf(a)
 	done.Path = path
-	elsewhere := done.Manual != nil && len(done.Manual.Elsewhere(processtable.NodeID(a.Node))) > 0
+	elsewhere := a.isOfferedElsewhere()
 	if a.Bundle == nil && a.Call == nil && !elsewhere {
 		return done, done
 	}
@@ -81,14 +81,14 @@ func (c *compiler) rowsOf(a *Activity, path []processtable.Composite) (outer, do
 	return outer, done
 }
 
-// offer makes the row of an activity at the nodes where it is offered beside its home: what it shows people, and nothing of
-// what follows.
+// offer makes the row of an activity at the nodes where it is offered beside its home: what it shows people, notices too, and
+// nothing of what follows.
 func (c *compiler) offer(a *Activity, done *processtable.Activity, of *begun) {
 	of.at = done.Manual.Elsewhere(processtable.NodeID(a.Node))
 	of.offer = &processtable.Activity{
 		Name: done.Name, Kind: processtable.KindManual, Manual: done.Manual, Input: done.Input, Output: done.Output, NoOutput: done.NoOutput,
 		Path: slices.Concat(done.Path, []processtable.Composite{done.Inner()}), Start: always(), MaxIterations: 1,
-		Retry: processtable.Retry{Attempts: 1}, Priority: done.Priority,
+		Retry: processtable.Retry{Attempts: 1}, Priority: done.Priority, Notify: processtable.AtOffers(done.Notify),
 	}
 	c.workers = append(c.workers, processtable.Worker{Activity: done.Name, Each: a.Bundle != nil, Nodes: of.at})
 }
@@ -139,7 +139,7 @@ func (c *compiler) longestScope(g *graph) (inside processtable.ActivityID, most 
 		if of := c.begun[innermost.Name]; of != nil && of.offer != nil {
 			innermost = of.offer
 		}
-		if n := processtable.ScopeSize(innermost.Path); n > most {
+		if n := processtable.ScopeSize(innermost.LongestPath()); n > most {
 			inside, most = processtable.ActivityID(a.Name), n
 		}
 	}

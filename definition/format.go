@@ -32,7 +32,7 @@ func tableFormat(p *Process, asked int) (int, error) {
 	case needs != "" && 1 <= asked && asked < lowest:
 		return 0, fmt.Errorf("table format %d has no %s: leave it out, and upgrade the sites of the process to a version that reads format %d", asked, needs, lowest)
 	case asked < 1 || asked > lowest:
-		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d; %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source; %d for one with subprocesses, schedules, a deadline of its own, mappings that work out or append, or start conditions that ask how activities ended; %d for one with `for_each`, `at`, `start: first`, `notify`, `history` or `node: _ORIGIN`, or that receives or sends events; %d for one with `staff`, `administrator`, `priority` or `_BY`; and %d for one with `search`, or with `on` in `notify`",
+		return 0, fmt.Errorf("there is no table format %d: this version writes 1 to %d; %d for a process with blocks, deadlines, waits, `on_error`, `cancels`, `choice`, words of the engine, or a choice out of source; %d for one with subprocesses, schedules, a deadline of its own, mappings that work out or append, or start conditions that ask how activities ended; %d for one with `for_each`, `at`, `start: first`, `notify`, `history` or `node: _ORIGIN`, or that receives or sends events; %d for one with `staff`, `administrator`, `priority` or `_BY`; and %d for one with `search`, with `on` in `notify`, or with notices for people of what is `offered_at` other nodes",
 			asked, processtable.FlowMarkFormat, processtable.BlockFormat, processtable.ModelFormat, processtable.BundleFormat, processtable.PeopleFormat, processtable.SearchFormat)
 	}
 	return asked, nil

@@ -123,6 +123,11 @@ func (a *Activity) manualInTable() *processtable.Manual {
 	return m
 }
 
+// isOfferedElsewhere says whether it is a manual activity that is offered at other nodes than its own.
+func (a *Activity) isOfferedElsewhere() bool {
+	return slices.ContainsFunc(a.OfferedAt, func(node string) bool { return node != a.Node })
+}
+
 // writtenTitle is a title as the language has it, over an input.
 func writtenTitle(parts []processtable.TitlePart, input *container.Type) string {
 	var b strings.Builder

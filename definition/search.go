@@ -74,5 +74,10 @@ func needsSearchFormat(p *Process) string {
 	case slices.ContainsFunc(p.Notify, func(n Notice) bool { return n.On != 0 }):
 		return "notify with on"
 	}
+	for _, a := range p.All() {
+		if a.isOfferedElsewhere() && slices.ContainsFunc(a.Notify, func(n Notice) bool { return n.forPeople() }) {
+			return "notify for people of what is offered at other nodes"
+		}
+	}
 	return ""
 }

@@ -73,17 +73,23 @@ type Word struct {
 	Claim  uint64 // the claim on a work item that was seen; 0: none
 	// Of a word about what is offered beside its home, as Site has found out by its own staff: whom Person, or To, stands in for.
 	For, ToFor string
+	// What versions 1 and 2 do not have. Over is of such a word too: whoever says it may take the item from others of Site, since he is
+	// told that it is late, or administers the process there.
+	Over bool
 }
 
-// wordVersion is that of a word with an input, or of a person; others are written in version 1, so that each
-// has one form. A node of before answers a wish that it does not know; of a word in a version that it
+// wordVersion is that of a word of whoever may take an item from others of his node, version 2 that of one with an input, or of a person;
+// others are written in version 1, so that each has one form. A node of before answers a wish that it does not know; of a word in a version that it
 // does not read it would not know whom to answer, so that waits for its upgrade (L6).
-const wordVersion = 2
+const wordVersion = 3
 
 // version is the lowest that can say o.
 func (o *Word) version() uint64 {
-	if len(o.Input) > 0 || o.Person != "" || o.To != "" || o.Claim != 0 || o.For != "" || o.ToFor != "" {
+	switch {
+	case o.Over:
 		return wordVersion
+	case len(o.Input) > 0, o.Person != "", o.To != "", o.Claim != 0, o.For != "", o.ToFor != "":
+		return 2
 	}
 	return 1
 }
@@ -178,6 +184,7 @@ func EncodeWord(o Word) []byte {
 	w.Uint(12, o.Claim)
 	w.Text(13, o.For)
 	w.Text(14, o.ToFor)
+	w.Bool(15, o.Over)
 	return w.B
 }
 
@@ -218,6 +225,8 @@ func DecodeWord(data []byte) (o Word, err error) {
 			o.For = f.Text(MaxPerson)
 		case 14:
 			o.ToFor = f.Text(MaxPerson)
+		case 15:
+			o.Over = f.Bool()
 		default:
 			f.Unknown()
 		}

@@ -60,7 +60,7 @@ func (a *Activity) notifies(s *State, at *message.Snapshot, input *container.Str
 		if err != nil {
 			return nil, fmt.Errorf("notify: %w", err)
 		}
-		notice := message.Snapshot{Iteration: 1, Due: due, Input: encoded, Deadline: at.Deadline, Item: unshown(a.noticeDoers(s, i))}
+		notice := message.Snapshot{Iteration: 1, Due: due, Input: encoded, Deadline: a.dueOf(s, at), Item: unshown(a.noticeDoers(s, i))}
 		if n.every.Moment != nil {
 			after, _, err := n.every.of(s, input, now)
 			if err != nil {

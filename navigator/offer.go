@@ -172,9 +172,15 @@ func (a *Activity) ofHome(s *State, item *behaviour.Item) {
 		item.At = message.Execution{Iteration: last.Iteration, Run: last.Run}
 	}
 	item.Home = &behaviour.Home{Node: a.around().node.At(s.Origin), Entry: entry}
-	if s.inner != nil {
-		item.Due = s.inner.due
+	item.Due = a.dueOf(s, s.reached())
+}
+
+// dueOf is when the item of an activity is due: where it is offered beside its home, as that has said; zero: never.
+func (a *Activity) dueOf(s *State, at *message.Snapshot) time.Time {
+	if a.isOffer() && s.inner != nil {
+		return s.inner.due
 	}
+	return at.Deadline
 }
 
 // offered says at home to whose people an item is offered.

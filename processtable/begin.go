@@ -179,10 +179,17 @@ func (v *validator) begins(a *Activity) error {
 	return nil
 }
 
-// offer checks what is at another node than its home of a manual activity (Manual.Offered): it ends with that, and by nothing else.
+// offer checks what is at another node than its home of a manual activity (Manual.Offered): it ends with that, and by nothing else. Its
+// notices are for the people there.
 func (v *validator) offer(a *Activity) error {
-	if a.Exit != nil || a.Deadline != nil || len(a.Notify) > 0 || a.Path[len(a.Path)-1].Elements {
-		return errors.New("what is offered beside its home has neither exit condition, deadline nor notices: home has those")
+	if a.Exit != nil || a.Deadline != nil || a.Path[len(a.Path)-1].Elements {
+		return errors.New("what is offered beside its home has neither exit condition nor deadline: home has those")
+	}
+	if len(a.Notify) > 0 && v.t.Format < AwayFormat {
+		return fmt.Errorf("format %d has no notices of what is offered beside its home", v.t.Format)
+	}
+	if slices.ContainsFunc(a.Notify, func(n Notice) bool { return n.Program != "" }) {
+		return errors.New("what is offered beside its home has notices for people only: home runs their programs")
 	}
 	return nil
 }

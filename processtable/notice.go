@@ -193,6 +193,14 @@ func noticePath(a *Activity) []Composite {
 	return slices.Concat(a.Path, []Composite{{Activity: Noticing, Elements: true}})
 }
 
+// LongestPath is the static path of the activity, or of its notices if it has some.
+func (a *Activity) LongestPath() []Composite {
+	if len(a.Notify) > 0 {
+		return noticePath(a)
+	}
+	return a.Path
+}
+
 // pathOf is the static path of one of an activity's notices: one that tells of what happens is another entry each time.
 func (n *Notice) pathOf(a *Activity) []Composite {
 	path := noticePath(a)
@@ -221,17 +229,27 @@ func (t *Table) NoticePath(name ActivityID, number int) (path []Composite, has b
 	if !known && name == Sink {
 		row = RowID{Name: Sink}
 	}
-	for begun := uint8(1); ; begun++ { // those of a bundle are of each execution
-		a := t.Activity(row)
-		if a == nil {
-			return nil, false
-		}
-		if n := len(a.Notify); n > 0 {
-			if number >= n {
+	const most = 2                                    // rows of one name that are begun: what a call or an offer has, of one execution of a bundle
+	for begun := uint8(1); begun <= most+1; begun++ { // those of a bundle are of each execution, and one that offers is begun
+		if a := t.Activity(row); a != nil && len(a.Notify) > 0 {
+			if number >= len(a.Notify) {
 				return nil, false
 			}
 			return a.Notify[number].pathOf(a), true
 		}
 		row = RowID{Name: name, Inside: name, Begun: begun}
 	}
+	return nil, false
+}
+
+// AtOffers are the notices of a manual activity that the nodes have which offer it beside its home: those for people, whose
+// programs home runs.
+func AtOffers(all []Notice) (at []Notice) {
+	for _, n := range all {
+		if n.ForPeople() {
+			n.Program = ""
+			at = append(at, n)
+		}
+	}
+	return at
 }

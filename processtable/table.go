@@ -36,6 +36,7 @@ const (
 	PeopleFormat   = 8
 	SearchFormat   = 9
 	ToldFormat     = 9 // of a process that tells of what happens to its instances
+	AwayFormat     = 9 // of one with notices for people of what is offered beside its home
 )
 
 // HasFormat says whether there is a version of the table format, and this code knows it.

@@ -37,6 +37,7 @@ type WorkQuestion struct {
 	Operator  string                  `json:"operator,omitempty"` // who acts for the person, as the asking node has proved it
 	To        string                  `json:"to,omitempty"`
 	ToFor     string                  `json:"to_for,omitempty"`
+	Over      bool                    `json:"over,omitempty"` // the person may take the item from others of the asking node, as that has found out
 	Why       string                  `json:"why,omitempty"`
 	Claim     uint64                  `json:"claim,omitempty"`
 	Output    json.RawMessage         `json:"output,omitempty"`
@@ -65,7 +66,7 @@ func (c *Commands) SayWorkAt(ctx context.Context, home processtable.NodeID, o Wo
 	defer cancel()
 	a, err := question.Ask[WorkReport](ctx, c.Site, home, AskWork, WorkQuestion{
 		Process: o.Process.String(), Instance: o.Entry.Instance, Scope: o.Entry.Scope, Activity: o.Entry.Activity, Iteration: o.At.Iteration, Run: o.At.Run,
-		Word: o.Word, Wish: o.Wish, Person: o.Person, For: o.For, Operator: o.Operator, To: o.To, ToFor: o.ToFor, Why: o.Why, Claim: o.Claim, Output: o.Output,
+		Word: o.Word, Wish: o.Wish, Person: o.Person, For: o.For, Operator: o.Operator, To: o.To, ToFor: o.ToFor, Over: o.Over, Why: o.Why, Claim: o.Claim, Output: o.Output,
 	})
 	switch {
 	case err != nil:
@@ -122,7 +123,7 @@ func (c *Commands) WorkFor(ctx context.Context, peer processtable.NodeID, q Work
 		process: id, entry: message.Entry{Instance: q.Instance, Scope: q.Scope, Activity: q.Activity}, home: c.Self,
 		word: message.Word{
 			ID: q.Word, Wish: q.Wish, Saw: &message.Execution{Iteration: q.Iteration, Run: q.Run}, Operator: q.Operator, Site: peer, Why: q.Why,
-			Asked: c.Scheduler.Now(), Output: q.Output, Person: q.Person, For: q.For, To: q.To, ToFor: q.ToFor, Claim: q.Claim,
+			Asked: c.Scheduler.Now(), Output: q.Output, Person: q.Person, For: q.For, To: q.To, ToFor: q.ToFor, Over: q.Over, Claim: q.Claim,
 		},
 	})
 	return err

@@ -19,6 +19,7 @@ type WorkOrder struct {
 	To       string // of a transfer
 	// Of what is said to another node, the home of an item that is offered here: whom Person and To stand in for.
 	For, ToFor string
+	Over       bool           // of the same: Person may take the item from others of this node
 	Why        string         // for the history
 	Claim      uint64         // that was seen; 0: none in particular
 	Output     []byte         // JSON

@@ -148,11 +148,11 @@ func (c *command) standsIn(person string) message.Doer {
 	return message.Doer{Person: person, For: c.order.For}
 }
 
-// over says whether who says a word may take the item from others: an operator, of another node from its own people only; or who
-// administers the process.
+// over says whether who says a word may take the item from others: an operator, who administers the process, or who is told that
+// it is late; of another node from its own people only, as that has found out.
 func (c *command) over(self processtable.NodeID, item *behaviour.Item) bool {
-	if c.order.Operator != "" && c.vouched(self) {
-		return isOf(item.By.Person, c.order.Site)
+	if c.vouched(self) {
+		return (c.order.Operator != "" || c.order.Over) && isOf(item.By.Person, c.order.Site)
 	}
 	return c.order.Operator != "" || c.inquiry.found.Over
 }

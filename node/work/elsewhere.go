@@ -56,8 +56,19 @@ func (d *Desk) sayElsewhere(ctx context.Context, i *worklist.Item, o command.Wor
 	if err := d.mayHere(i, &o); err != nil {
 		return err
 	}
+	o.Over = d.mayTake(i, &o)
 	_, err := d.askHome(ctx, i, o)
 	return err
+}
+
+// mayTake says whether who says a word may take an item from another of this node: he administers its process, or is told that it is late.
+func (d *Desk) mayTake(i *worklist.Item, o *command.WorkOrder) bool {
+	p := d.Site.Process(i.Process)
+	if o.Wish != message.WishTransfer && o.Wish != message.WishRelease || o.Person == "" || i.By.Person == o.Person || p == nil {
+		return false
+	}
+	s := d.Site.Staff()
+	return d.administers(p, s, d.Scheduler.Now(), o.Person) || d.isToldAs(p, i.Entry, s, o.Person)
 }
 
 // askHome asks the home of an item, and gives up a claim that is not answered: who asks is told that he has not got it.

@@ -21,8 +21,9 @@ type Due struct {
 	Key   message.Key
 }
 
-// Fact is one thing that a site has on disk of an instance; exactly one of these is set.
+// Fact is one thing that a site has on disk of an instance; beside At exactly one of these is set.
 type Fact struct {
+	At      processtable.NodeID // the site: what offers an activity beside its home does so at each in the same scope
 	Set     *Due // a timer is set
 	Came    *Due // its time has come
 	Arrived *Arrived
@@ -42,6 +43,7 @@ func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
 	j := &judge{process: p, places: Places(p), notices: map[string]int{}, tolds: map[string]*told{}, timers: map[string]*timer{}, arrived: map[string][]*Arrived{}, of: map[string][]*record.AuditRecord{}, begun: map[string]int{}, sent: map[processtable.ActivityID]uint64{}, taken: map[processtable.ActivityID]string{}}
 	for i := range facts {
 		f := &facts[i]
+		j.at = f.At
 		switch {
 		case f.Set != nil:
 			j.set(f.Set)
@@ -63,6 +65,7 @@ func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
 // judge judges a history.
 type judge struct {
 	process *definition.Process
+	at      processtable.NodeID // of what is judged
 	notices map[string]int   // by path of what has them: how often one was due, and has not run since
 	tolds   map[string]*told // by that, and the number
 	places  map[string]Place
@@ -121,7 +124,7 @@ func (j *judge) take(r *record.AuditRecord) {
 		j.element(r.Scope)
 	}
 	if r.Event == record.EventEscalated {
-		j.escalated(path, place, r)
+		j.escalated(j.placeOf(r.Scope, r.Activity), place, r)
 		return
 	}
 	if r.Event == record.EventNotified {
@@ -198,13 +201,15 @@ func (j *judge) notified(path string, place Place, r *record.AuditRecord) {
 	}
 }
 
-// notices are those of what a record is of: of sink they are the process's.
+// notices are those of what a record is of: of sink they are the process's, and of what offers an activity beside its home those for people.
 func (p Place) notices(process *definition.Process, r *record.AuditRecord) []definition.Notice {
 	switch {
 	case r.Scope == "" && r.Activity == processtable.Sink:
 		return process.Notify
 	case p.Activity == nil:
 		return nil
+	case p.Staff != nil && IsWork(r.Scope, r.Activity):
+		return slices.DeleteFunc(slices.Clone(p.Notify), func(n definition.Notice) bool { return n.Staff == nil && n.Program != "" })
 	}
 	return p.Notify
 }
@@ -244,13 +249,28 @@ func (j *judge) offered(path string, place Place, r *record.AuditRecord) {
 		j.add("%s is offered elsewhere, and its definition does not say so", path)
 	}
 	switch r.Event {
-	case record.EventOffered, record.EventWithdrawn, record.EventCancelled, record.EventStopped:
+	case record.EventOffered, record.EventWithdrawn, record.EventCancelled, record.EventStopped, record.EventAnswered: // this of its notices
 	default:
 		j.add("%s has event %d where it is offered beside its home", path, r.Event)
 	}
-	if len(r.Sent) > 0 {
-		j.add("%s sends %d messages where it is offered beside its home", path, len(r.Sent))
+	for _, s := range r.Sent { // to nobody but its notices there
+		if _, notice := s.Scope.OfNotice(); !notice || s.Kind != message.KindCancel || s.Target != r.Activity {
+			j.add("%s sends a message to %s where it is offered beside its home", path, s.Target)
+		}
 	}
+	at := j.placeOf(r.Scope, r.Activity)
+	if isEnd(r) && j.find(at, isEnd) != nil {
+		j.add("%s ends twice where it is offered beside its home", at)
+	}
+	j.of[at] = append(j.of[at], r)
+}
+
+// placeOf is the path of an execution, and of what is begun in a scope of its own, as an offer beside its home is, that scope and the site.
+func (j *judge) placeOf(scope message.Scope, activity processtable.ActivityID) string {
+	if IsWork(scope, activity) {
+		return fmt.Sprintf("%s in %s at %s", activity, scope, j.at)
+	}
+	return scope.Path(activity)
 }
 
 // isEnd: nothing more becomes of the execution.

@@ -57,7 +57,6 @@ func (j *judge) escalated(path string, place Place, r *record.AuditRecord) {
 
 // noticeCame: the time of a notice has come, for its program and for people.
 func (j *judge) noticeCame(scope message.Scope, activity processtable.ActivityID, number int) {
-	path := scope.Leave().Path(activity)
-	j.notices[path]++
-	j.toldOf(path, number+1).due++
+	j.notices[scope.Leave().Path(activity)]++
+	j.toldOf(j.placeOf(scope.Leave(), activity), number+1).due++
 }

@@ -52,17 +52,17 @@ func (x *watch) timer(t *transaction, op *store.Op) error {
 	return err
 }
 
-// note keeps what races are judged by: of one transaction what it was decided on first.
-func (x *watch) note(t *transaction) {
+// note keeps what races are judged by: of one transaction at a site what it was decided on first.
+func (x *watch) note(at name, t *transaction) {
 	for i := range t.came {
 		x.limited(&t.came[i])
-		x.facts[t.came[i].Entry.Instance] = append(x.facts[t.came[i].Entry.Instance], oracle.Fact{Came: &t.came[i]})
+		x.facts[t.came[i].Entry.Instance] = append(x.facts[t.came[i].Entry.Instance], oracle.Fact{At: at, Came: &t.came[i]})
 	}
 	for i := range t.arrived {
-		x.facts[t.arrived[i].Entry.Instance] = append(x.facts[t.arrived[i].Entry.Instance], oracle.Fact{Arrived: &t.arrived[i]})
+		x.facts[t.arrived[i].Entry.Instance] = append(x.facts[t.arrived[i].Entry.Instance], oracle.Fact{At: at, Arrived: &t.arrived[i]})
 	}
 	for i := range t.set {
-		x.facts[t.set[i].Entry.Instance] = append(x.facts[t.set[i].Entry.Instance], oracle.Fact{Set: &t.set[i]})
+		x.facts[t.set[i].Entry.Instance] = append(x.facts[t.set[i].Entry.Instance], oracle.Fact{At: at, Set: &t.set[i]})
 	}
 	for i := range t.records {
 		r := &t.records[i]
@@ -83,7 +83,7 @@ func (x *watch) note(t *transaction) {
 		case r.Event == record.EventPutBack:
 			x.world.journal.met("event put back")
 		}
-		x.facts[r.Instance] = append(x.facts[r.Instance], oracle.Fact{Record: r})
+		x.facts[r.Instance] = append(x.facts[r.Instance], oracle.Fact{At: at, Record: r})
 	}
 }
 

@@ -220,7 +220,7 @@ func (x *watch) changed(s *site, ops []store.Op) (err error) {
 			return err
 		}
 	}
-	x.note(t)
+	x.note(s.name, t)
 	x.tell(s, t)
 	x.judge(s, d, t)
 	return nil
