@@ -112,3 +112,32 @@ activities:
 		t.Errorf("of format 7: %v", err)
 	}
 }
+
+// N27, R51: what is offered at other nodes has its notices for people there as well, without programs, in tables of format 9; so has
+// one execution of a bundle. What is offered at home only needs no more than format 8.
+func TestNoticesOfWhatIsOfferedElsewhere(t *testing.T) {
+	text := strings.Replace(escalating, "notify: [{after: 1h, every: 30m}, {after: 1d, program: mail", "offered_at: [A, L], notify: [{after: 1h, program: log}, {after: 1d, program: mail", 1)
+	text = strings.Replace(text, "for_each: number,", "for_each: number, offered_at: [L],", 1)
+	shown := map[processtable.ActivityID]string{}
+	for _, table := range compileOne(t, text).Tables {
+		if table.Format != processtable.AwayFormat {
+			t.Errorf("%s has format %d", table.Node, table.Format)
+		}
+		if table.Node != "L" {
+			continue
+		}
+		for _, a := range table.Activities {
+			shown[a.Name] = showNotices(a.Notify)
+			if _, has := table.NoticePath(a.Name, 0); a.Begun() && !has {
+				t.Errorf("%s has no notice in a scope", a.Name)
+			}
+		}
+	}
+	want := map[processtable.ActivityID]string{"assess": "after 1d, for manages(assess)", "inform": "after 1h, for manages(inform) || manages(assess)"}
+	if d := cmp.Diff(want, shown); d != "" {
+		t.Errorf("L has notices (-want +got):\n%s", d)
+	}
+	if _, err := CompileWith(loadOne(t, text), CompileOptions{TableFormat: processtable.PeopleFormat}); err == nil || !strings.Contains(err.Error(), "has no notify for people of what is offered at other nodes") {
+		t.Errorf("of format 8: %v", err)
+	}
+}

@@ -200,6 +200,9 @@
 //	     place of the one before. Who sees it is asked whenever somebody looks: its expression knows who did what came before, and who has its activity
 //	     then; without one it is for who has the activity, or may have it. Its program runs after that, and is told of them. Where the data give
 //	     no answer nobody is shown it, and history says why. (N27, N23)
+//	     An activity that is offered at other nodes (R47) has those for people there as well, each with times from when the offer came, for
+//	     the people of that node: who sees one may take the item from others of his node, as who administers the process there
+//	     may. Home runs the programs. (N27)
 //	R52  A notice is completed by whoever sees it: it is off the worklists until its next time, and history says by whom. Nothing else is done to one,
 //	     and nothing waits for it. (N27)
 //	R53  The restart of an activity that has terminated is a recall. Its home keeps a snapshot in the activity's entry,

@@ -90,7 +90,7 @@ func offerAt(t testing.TB, home *Activity, node processtable.NodeID, m message.M
 	row := &processtable.Activity{
 		Name: home.Name, Kind: processtable.KindManual, Manual: home.Manual, Input: home.Input, Output: home.Output, MaxIterations: 1,
 		Path: []processtable.Composite{{Activity: home.Name, Iterations: home.MaxIterations}}, Retry: processtable.Retry{Attempts: 1},
-		Start: condition.Logic{Op: condition.LogicAnd},
+		Start: condition.Logic{Op: condition.LogicAnd}, Notify: processtable.AtOffers(home.Notify),
 	}
 	table.Activities = []*processtable.Activity{row}
 	p, err := Prepare(&table, nil)

@@ -44,22 +44,34 @@ type offering struct {
 }
 
 func newOffering(t *testing.T) *offering {
-	o := &offering{T: t, a: newKeeper(t, "A", offeredSites), b: newKeeper(t, "B", offeredSites), id: uuid.Must(uuid.NewV7())}
-	o.begin()
-	o.a.must(o.a.start(o.id, `{"n": 7}`))
-	o.a.await(o.id, "y", record.EventOffered)
+	o := offeringOf(t, offeredSites)
+	o.start()
 	o.hear(api.ItemOffered)
 	return o
+}
+
+func offeringOf(t *testing.T, sites string) *offering {
+	o := &offering{T: t, a: newKeeper(t, "A", sites), b: newKeeper(t, "B", sites), id: uuid.Must(uuid.NewV7())}
+	o.begin()
+	return o
+}
+
+// start has home offer its item.
+func (o *offering) start() {
+	o.Helper()
+	o.a.must(o.a.start(o.id, `{"n": 7}`))
+	o.a.await(o.id, "y", record.EventOffered)
 }
 
 // begin has both know their people, and B ask A.
 func (o *offering) begin() {
 	for _, k := range []*keeper{o.a, o.b} {
-		clerk := []staff.Word{{Text: "clerk"}}
-		d := staff.Draft{Roles: clerk}
+		clerk, lead := staff.Word{Text: "clerk"}, staff.Word{Text: "lead"}
+		d := staff.Draft{Roles: []staff.Word{clerk, lead}}
 		for _, name := range []string{"eve", "kim"} {
-			d.People = append(d.People, staff.DraftPerson{Name: staff.Word{Text: name}, Roles: clerk})
+			d.People = append(d.People, staff.DraftPerson{Name: staff.Word{Text: name}, Roles: []staff.Word{clerk}})
 		}
+		d.People = append(d.People, staff.DraftPerson{Name: staff.Word{Text: "lea"}, Roles: []staff.Word{lead}})
 		people, problems := d.Check(staff.Site{Node: k.name})
 		if len(problems) > 0 {
 			o.Fatal(problems)

@@ -118,7 +118,14 @@ func (d *Desk) isToldAs(p behaviour.Process, of message.Entry, s *staff.Staff, p
 // shownAt is the place of an item as people know it: of a notice that of its activity.
 func (d *Desk) shownAt(i *worklist.Item) worklist.Home {
 	at := d.place(i)
-	at.Entry = worklist.Key{Entry: at.Entry}.Work().Entry
+	if !i.Notice {
+		return at
+	}
+	work := i.Key.Work()
+	at.Entry = work.Entry
+	if of, there := d.list.Of(work); there { // which is offered here, and lives elsewhere
+		at.Entry = d.place(&of).Entry
+	}
 	return at
 }
 

@@ -24,8 +24,8 @@ type Due struct {
 // Fact is one thing that a site has on disk of an instance; beside At exactly one of these is set.
 type Fact struct {
 	At      processtable.NodeID // the site: what offers an activity beside its home does so at each in the same scope
-	Set     *Due // a timer is set
-	Came    *Due // its time has come
+	Set     *Due                // a timer is set
+	Came    *Due                // its time has come
 	Arrived *Arrived
 	Record  *record.AuditRecord
 }
@@ -66,8 +66,8 @@ func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
 type judge struct {
 	process *definition.Process
 	at      processtable.NodeID // of what is judged
-	notices map[string]int   // by path of what has them: how often one was due, and has not run since
-	tolds   map[string]*told // by that, and the number
+	notices map[string]int      // by path of what has them: how often one was due, and has not run since
+	tolds   map[string]*told    // by that, and the number
 	places  map[string]Place
 	timers  map[string]*timer
 	arrived map[string][]*Arrived              // by path, in the order in which they came
