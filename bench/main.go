@@ -51,6 +51,7 @@ var scenarios = []scenario{
 	{"parked", parked},
 	{"pending", pending},
 	{"receiving", receiving},
+	{"worklists", worklists},
 	{"catchup", catchUp},
 	{"routes", routes},
 }

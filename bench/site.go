@@ -38,12 +38,13 @@ func inDirectory[T any](f func(dir string) (T, error)) (out T, err error) {
 
 // site is a node on disk that tells of each instance's end.
 type site struct {
-	node   *node.Node
-	server *http.Server
-	done   tally // activities terminated or skipped here
-	ended  tally // instances that were started here
-	mu     sync.Mutex
-	ends   map[uuid.UUID]chan struct{}
+	node    *node.Node
+	server  *http.Server
+	done    tally // activities terminated or skipped here
+	ended   tally // instances that were started here
+	offered tally // items, to the people of this site
+	mu      sync.Mutex
+	ends    map[uuid.UUID]chan struct{}
 }
 
 // tally counts, and says when it has come to a number.
@@ -128,6 +129,8 @@ func (s *site) observe(r record.AuditRecord) {
 		if end != nil {
 			close(end)
 		}
+	case record.EventOffered:
+		s.offered.add()
 	default:
 	}
 }
