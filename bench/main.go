@@ -52,6 +52,7 @@ var scenarios = []scenario{
 	{"pending", pending},
 	{"receiving", receiving},
 	{"worklists", worklists},
+	{"lists", lists},
 	{"catchup", catchUp},
 	{"routes", routes},
 }

@@ -135,15 +135,20 @@ func (s *site) observe(r record.AuditRecord) {
 	}
 }
 
-// upload compiles a definition and stores its tables.
-func (s *site) upload(ctx context.Context, text string) error {
+// compiled is the tables of a definition.
+func compiled(text string) ([]api.Table, error) {
 	processes, problems := definition.Load("bench.yaml", []byte(text))
 	for _, p := range problems {
 		if p.Severity == definition.Error {
-			return errors.New(p.Text([]byte(text)))
+			return nil, errors.New(p.Text([]byte(text)))
 		}
 	}
-	tables, err := apitest.Tables(processes...)
+	return apitest.Tables(processes...)
+}
+
+// upload compiles a definition and stores its tables.
+func (s *site) upload(ctx context.Context, text string) error {
+	tables, err := compiled(text)
 	if err != nil {
 		return err
 	}
