@@ -53,6 +53,7 @@ var scenarios = []scenario{
 	{"receiving", receiving},
 	{"worklists", worklists},
 	{"lists", lists},
+	{"suspends", suspends},
 	{"catchup", catchUp},
 	{"routes", routes},
 }
