@@ -51,6 +51,9 @@ var scenarios = []scenario{
 	{"parked", parked},
 	{"pending", pending},
 	{"receiving", receiving},
+	{"worklists", worklists},
+	{"lists", lists},
+	{"suspends", suspends},
 	{"catchup", catchUp},
 	{"routes", routes},
 }

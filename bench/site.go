@@ -38,12 +38,13 @@ func inDirectory[T any](f func(dir string) (T, error)) (out T, err error) {
 
 // site is a node on disk that tells of each instance's end.
 type site struct {
-	node   *node.Node
-	server *http.Server
-	done   tally // activities terminated or skipped here
-	ended  tally // instances that were started here
-	mu     sync.Mutex
-	ends   map[uuid.UUID]chan struct{}
+	node    *node.Node
+	server  *http.Server
+	done    tally // activities terminated or skipped here
+	ended   tally // instances that were started here
+	offered tally // items, to the people of this site
+	mu      sync.Mutex
+	ends    map[uuid.UUID]chan struct{}
 }
 
 // tally counts, and says when it has come to a number.
@@ -128,19 +129,26 @@ func (s *site) observe(r record.AuditRecord) {
 		if end != nil {
 			close(end)
 		}
+	case record.EventOffered:
+		s.offered.add()
 	default:
 	}
 }
 
-// upload compiles a definition and stores its tables.
-func (s *site) upload(ctx context.Context, text string) error {
+// compiled is the tables of a definition.
+func compiled(text string) ([]api.Table, error) {
 	processes, problems := definition.Load("bench.yaml", []byte(text))
 	for _, p := range problems {
 		if p.Severity == definition.Error {
-			return errors.New(p.Text([]byte(text)))
+			return nil, errors.New(p.Text([]byte(text)))
 		}
 	}
-	tables, err := apitest.Tables(processes...)
+	return apitest.Tables(processes...)
+}
+
+// upload compiles a definition and stores its tables.
+func (s *site) upload(ctx context.Context, text string) error {
+	tables, err := compiled(text)
 	if err != nil {
 		return err
 	}

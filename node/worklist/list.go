@@ -2,6 +2,7 @@ package worklist
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,6 +74,7 @@ func (i *Item) compare(o *Item) int {
 type List struct {
 	mu      sync.Mutex
 	items   map[Key]*placed
+	named   map[string][]*placed // by how their names begin
 	classes map[string]*class
 	numbers []*class // by number; nil: free
 	free    []int    // of these
@@ -101,7 +103,7 @@ type class struct {
 
 // New makes an empty list.
 func New() *List {
-	return &List{items: map[Key]*placed{}, classes: map[string]*class{}, held: map[string]*run{}, people: map[string]*verdicts{}}
+	return &List{items: map[Key]*placed{}, named: map[string][]*placed{}, classes: map[string]*class{}, held: map[string]*run{}, people: map[string]*verdicts{}}
 }
 
 // Put adds an item, or takes the place of the one with its key.
@@ -116,6 +118,7 @@ func (l *List) Put(i Item) {
 	}
 	p.Rule, c.count = c.rule, c.count+1
 	l.items[i.Key] = p
+	l.named[beginning(i.ID)] = append(l.named[beginning(i.ID)], p)
 	if p.in = &c.open; i.By.Person != "" {
 		if p.in = l.held[i.By.Person]; p.in == nil {
 			p.in = &run{}
@@ -151,6 +154,7 @@ func (l *List) remove(k Key) {
 		return
 	}
 	delete(l.items, k)
+	l.unname(p)
 	if p.in.remove(p); p.By.Person != "" && p.in.len() == 0 {
 		delete(l.held, p.By.Person)
 	}
@@ -160,6 +164,19 @@ func (l *List) remove(k Key) {
 		delete(l.classes, c.name)
 		l.numbers[c.number] = nil
 		l.free = append(l.free, c.number)
+	}
+}
+
+// nameLetters are so few that of a thousand items or more many share them: the index by names then takes next to no room,
+// and in 100,000 there are some 25 to look at.
+const nameLetters = 3
+
+func beginning(id string) string { return id[:min(len(id), nameLetters)] }
+
+func (l *List) unname(p *placed) {
+	at := beginning(p.ID)
+	if l.named[at] = slices.DeleteFunc(l.named[at], func(o *placed) bool { return o == p }); len(l.named[at]) == 0 {
+		delete(l.named, at)
 	}
 }
 
@@ -189,13 +206,23 @@ func (l *List) Len() (all, offered int) {
 	return len(l.items), offered
 }
 
-// Find gives the items whose ID begins with a text; if there is none, those that were taken out lately.
+// Find gives the items whose ID begins with a text; if there is none, those that were taken out lately. Whoever says something about an
+// item writes so much of its name that few are looked at.
 func (l *List) Find(id string) (found []Item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, p := range l.items {
-		if strings.HasPrefix(p.ID, id) {
-			found = append(found, p.Item)
+	take := func(all []*placed) {
+		for _, p := range all {
+			if strings.HasPrefix(p.ID, id) {
+				found = append(found, p.Item)
+			}
+		}
+	}
+	if len(id) >= nameLetters {
+		take(l.named[beginning(id)])
+	} else {
+		for _, all := range l.named {
+			take(all)
 		}
 	}
 	for i := 0; i < len(l.gone) && len(found) == 0; i++ {

@@ -3,6 +3,7 @@ package worklist
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -175,6 +176,55 @@ func plainPage(plain map[Key]Item, q *Query) (page []Item, more bool) {
 		page = page[:q.Limit]
 	}
 	return page, more
+}
+
+// An item is found by as much of its name as somebody writes, under the name that it has now; one that was taken out only where no other
+// is meant.
+func TestAnItemIsFoundByHowItsNameBegins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l, plain, gone := New(), map[Key]string{}, []string{}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			i := nth(rapid.IntRange(0, 12).Draw(t, "item"), "c", those{})
+			if before, there := plain[i.Key]; there && rapid.Bool().Draw(t, "remove") {
+				l.Remove(i.Key)
+				delete(plain, i.Key)
+				gone = append(gone, before)
+				continue
+			}
+			i.ID = rapid.StringMatching("[ab]{6}").Draw(t, "name")
+			l.Put(i)
+			plain[i.Key] = i.ID
+		}
+		begins := rapid.StringMatching("[ab]{0,6}").Draw(t, "begins")
+		other := func(name string) bool { return !strings.HasPrefix(name, begins) }
+		want := slices.DeleteFunc(slices.Sorted(maps.Values(plain)), other)
+		if last := slices.DeleteFunc(gone, other); len(want) == 0 && len(last) > 0 {
+			want = last[:1]
+		}
+		var got []string
+		for _, i := range l.Find(begins) {
+			got = append(got, i.ID)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Fatalf("%q finds %v, want %v", begins, got, want)
+		}
+	})
+}
+
+// BenchmarkFind: an item among 100,000, by its name.
+func BenchmarkFind(b *testing.B) {
+	l := New()
+	for n := range 100_000 {
+		i := nth(n, "c", those{"ann"})
+		i.ID = fmt.Sprintf("%012x", uint64(n)*0x9e3779b97f4a7c15>>16)
+		l.Put(i)
+	}
+	wanted, _ := l.Page(Query{Person: "ann", Name: "ann@A", Limit: 1})
+	for b.Loop() {
+		if found := l.Find(wanted[0].ID); len(found) != 1 {
+			b.Fatal(len(found))
+		}
+	}
 }
 
 // Process threads tell of items while people look.
