@@ -383,7 +383,7 @@ func (c *Client) unreachable(err error, timeout time.Duration) error {
 	case errors.Is(err, fs.ErrNotExist):
 		e = Errorf(CodeUnreachable, "start fmqmd, or "+elsewhere, "no daemon here: there is no socket %s", c.to)
 	case errors.Is(err, fs.ErrPermission):
-		e = Errorf(CodeUnreachable, "become a user who may open it (see `ls -l`), or "+elsewhere, "permission denied on %s", c.to)
+		e = Errorf(CodeUnreachable, "become a user who may open it (see `ls -l`), or "+elsewhere+"; people of the staff have a socket of their own, such as unix:/run/fmqm/work.sock", "permission denied on %s", c.to)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e = Errorf(CodeUnreachable, "start fmqmd there, or "+elsewhere, "no daemon listens at %s", c.to)
 	case isTimeout(err):

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	pathmatch "path"
 	"slices"
 	"strings"
@@ -93,10 +94,7 @@ func (c Caller) refuse(r Right, process string) *Error {
 	if who == "" {
 		who = "who asks"
 	}
-	grant := "{who: NAME, roles: [" + string(r) + "]}"
-	if c.Name != "" {
-		grant = "{who: " + c.Name + ", roles: [" + string(r) + "]}"
-	}
+	grant := "{who: " + cmp.Or(c.Operator(), "NAME") + ", roles: [" + string(r) + "]}" // a person is `person:ann` there, and not ann@ward
 	if name != "" {
 		what = " over " + name
 		grant = strings.TrimSuffix(grant, "}") + ", processes: [" + name + "]}"

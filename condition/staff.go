@@ -2,6 +2,8 @@ package condition
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -275,8 +277,8 @@ func (r *staffReader) each(e ast.Expr) *Staff {
 // data is what says of nobody, but of the data, whether it holds.
 func (r *staffReader) data(e ast.Expr) *Staff {
 	s := &Staff{Is: StaffData, Offset: r.start(e)}
-	if name, ok := r.otherCall(e); ok {
-		return r.fail(e, fmt.Sprintf("there is no %s(…) in a staff expression", name), fmt.Sprintf("write %s(…)", otherAsking[name]))
+	if name, meant, ok := r.otherCall(e); ok {
+		return r.fail(e, fmt.Sprintf("there is no %s(…) in a staff expression", name), fmt.Sprintf("write %s(…)", meant))
 	}
 	if e.Kind() == ast.IdentKind && !r.known(e.AsIdent()) {
 		name := e.AsIdent()
@@ -368,13 +370,20 @@ func (r *staffReader) members() string {
 }
 
 // otherCall finds a function of the data that somebody may take for one that asks for a person.
-func (r *staffReader) otherCall(e ast.Expr) (name string, found bool) {
+func (r *staffReader) otherCall(e ast.Expr) (name, meant string, found bool) {
 	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.CallKind && !e.AsCall().IsMemberFunction() && otherAsking[e.AsCall().FunctionName()] != "" && !found {
-			name, found = e.AsCall().FunctionName(), true
+		if e.Kind() != ast.CallKind || e.AsCall().IsMemberFunction() || found {
+			return
+		}
+		name = e.AsCall().FunctionName()
+		if meant, found = otherAsking[name]; found {
+			return
+		}
+		if _, operator := operators.FindReverse(name); !operator && functions[name] == "" && !macros[name] {
+			meant, found = container.Nearest(name, slices.Sorted(maps.Keys(asking)))
 		}
 	}))
-	return name, found
+	return name, meant, found
 }
 
 // asksPerson says whether anything in an expression asks for a person.

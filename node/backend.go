@@ -171,6 +171,11 @@ func (n *Node) notHere(ctx context.Context, name string, id processtable.Process
 	if _, gone := n.queue.Tombstone(id); gone {
 		return api.Errorf(api.CodeRefused, "start another version (fmqm-define list)", "%s was retired, and %s has removed its table", id, n.name)
 	}
+	if id.Version == 0 {
+		if err := n.allRetired(id.Name); err != nil {
+			return err
+		}
+	}
 	if id.Version > 0 {
 		if have := n.tables.Elsewhere(ctx, id); len(have) > 0 {
 			return api.Errorf(api.CodeRefused, "start it at one of them that may start it (--to)",

@@ -87,6 +87,15 @@ func (n *Node) retired(id processtable.ProcessID) error {
 	return api.Errorf(api.CodeRefused, "start another version (fmqm-define list)"+n.orUndo(id), "%s is retired at %s", id, n.name)
 }
 
+// allRetired refuses a start by the name alone, where all that is here of it is retired.
+func (n *Node) allRetired(name string) error {
+	all := n.versions(name)
+	if len(all) == 0 {
+		return nil
+	}
+	return n.retired(all[len(all)-1].ID())
+}
+
 // orUndo says how a retired version is taken back, where it still can be.
 func (n *Node) orUndo(id processtable.ProcessID) string {
 	if n.tables.Closed(id) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,4 +112,26 @@ func TestWhoMayRetire(t *testing.T) {
 			t.Errorf("%s: it is retired: %t", c.name, got)
 		}
 	}
+}
+
+// Who starts a process by its name is told that it is retired, where all versions of it are, and how that is taken back.
+func TestAStartByTheNameOfARetiredProcess(t *testing.T) {
+	v := &vintages{T: t, tasks: task.NewWorld(1, dawn), sites: map[string]*vintage{}}
+	v.control = v.tasks.NewSite(0)
+	v.chain([]string{"A", "B"})
+	v.puts("A", apitest.Upload(t, "process: p\nversion: 1\nstarts: [A]\nactivities: {x: {node: A, program: w}}"))
+	v.pass(time.Minute)
+	v.does(v.sites["A"], func(ctx context.Context) {
+		if _, err := v.sites["A"].node.Retire(ctx, "p@1", api.RetireRequest{Number: 1}); err != nil {
+			t.Error(err)
+		}
+	})
+	got := strings.Join(v.starts("A", "p", "1"), " ")
+	if !strings.Contains(got, "p@1 is retired at A") || !strings.Contains(got, "fmqm-define retire --undo p@1") {
+		t.Errorf("a start of p is told %q", got)
+	}
+	for _, s := range v.sites {
+		s.down()
+	}
+	v.control.Kill()
 }

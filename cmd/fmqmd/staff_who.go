@@ -65,6 +65,9 @@ func staffWho(c *ucli.Context) error {
 			return err
 		}
 	}
+	for _, role := range question.UnknownRoles() {
+		cli.Talk(c, "nobody has the role %s: it is not among the roles of this staff", role)
+	}
 	if len(all) == 0 {
 		cli.Talk(c, "nobody is eligible now")
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"fmqm/api"
@@ -201,7 +202,11 @@ func told(o *wish, a message.Answer) (api.Word, error) {
 	if a.Result == message.WordDone {
 		return o.shown(api.WordDone), nil
 	}
-	err := api.Errorf(api.CodeRefused, cmp.Or(a.Remedy, "see fmqm status"), "%s", a.Text)
+	look := "see fmqm status " + o.entry.Instance.String()
+	if slices.Contains(message.OfWork, o.word.Wish) { // people see their work, and may see nothing else
+		look = "see fmqm work list"
+	}
+	err := api.Errorf(api.CodeRefused, cmp.Or(a.Remedy, look), "%s", a.Text)
 	for _, p := range a.Problems {
 		err.Problems = append(err.Problems, api.Problem{Path: p.Path, Message: p.What, Remedy: p.Remedy, Token: p.Token})
 	}

@@ -70,7 +70,11 @@ func (c *Commands) SayWorkAt(ctx context.Context, home processtable.NodeID, o Wo
 	})
 	switch {
 	case err != nil:
-		return true, api.Errorf(api.CodeUnreachable, "see fmqm work list, and ask again", "%s decides who gets it, and has not answered (%v): %s", home, unanswered(err), unknownWords[o.Wish])
+		again := "see fmqm work list, and ask again"
+		if o.Wish != message.WishClaim { // a claim is given up
+			again = "say it again with --word " + o.Word.String() + ", which does it once"
+		}
+		return true, api.Errorf(api.CodeUnreachable, again, "%s decides who gets it, and has not answered (%v): %s", home, unanswered(err), unknownWords[o.Wish])
 	case a.Error != nil:
 		return false, refusal(a.Error)
 	}

@@ -110,7 +110,11 @@ func (c *Config) Risk() string {
 		if loopback(host) {
 			who = "every user of this machine, through " + c.Listen + ","
 		}
-		risks = append(risks, who+" can start, change and read work")
+		can := " can start, change and read work"
+		if c.Rights != nil { // which know nobody who comes that way
+			can = " can send messages in the name of a peer"
+		}
+		risks = append(risks, who+can)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Peers)) {
 		u, err := url.Parse(c.Peers[name].Address)

@@ -101,6 +101,10 @@ remote_operators:
 	if risk := c.Risk(); !strings.Contains(risk, "anybody who can reach 0.0.0.0:7000 can start, change and read work") {
 		t.Errorf("the risk is not named: %q", risk)
 	}
+	c.Rights = []config.Right{}
+	if risk := c.Risk(); !strings.Contains(risk, "anybody who can reach 0.0.0.0:7000 can send messages in the name of a peer") || strings.Contains(risk, "read work") {
+		t.Errorf("the risk where rights are granted is %q", risk)
+	}
 }
 
 func TestDefaults(t *testing.T) {

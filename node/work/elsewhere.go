@@ -71,7 +71,8 @@ func (d *Desk) mayTake(i *worklist.Item, o *command.WorkOrder) bool {
 	return d.administers(p, s, d.Scheduler.Now(), o.Person) || d.isToldAs(p, i.Entry, s, o.Person)
 }
 
-// askHome asks the home of an item, and gives up a claim that is not answered: who asks is told that he has not got it.
+// askHome asks the home of an item, and gives up a claim that is not answered: who asks is told that he has not got it. Who had it before he
+// asked keeps it, whatever home says to the claim late: he was told that it is his.
 func (d *Desk) askHome(ctx context.Context, i *worklist.Item, o command.WorkOrder) (unknown bool, err error) {
 	if o.Word == (message.WordID{}) {
 		o.Word = d.Site.NewWordID()
@@ -80,7 +81,13 @@ func (d *Desk) askHome(ctx context.Context, i *worklist.Item, o command.WorkOrde
 		return false, api.Errorf(api.CodeRefused, "claim it anew", "%s %s: that claim was given up, since %s had not answered: if it was granted it is given back", o.Wish, i.Home.Entry.Path(), i.Home.Node)
 	}
 	o.Entry = i.Home.Entry
-	if unknown, err = d.Site.SayWorkAt(ctx, i.Home.Node, o); unknown && o.Wish == message.WishClaim {
+	had := i.By.Person == o.Person && !d.wasGivenUp(i.Asked)
+	unknown, err = d.Site.SayWorkAt(ctx, i.Home.Node, o)
+	switch {
+	case !unknown || o.Wish != message.WishClaim:
+	case had:
+		err = api.Errorf(api.CodeUnreachable, "see fmqm work list", "%s decides who gets it, and has not answered: you have it already, and nothing changes", i.Home.Node)
+	default:
 		d.giveUp(i.Key, o.Word)
 	}
 	return unknown, err

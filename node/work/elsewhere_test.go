@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -171,7 +172,7 @@ func TestN27AGrantThatNobodyWaitsForIsGivenBack(t *testing.T) {
 func TestN27WhatIsNotAnsweredIsGivenUp(t *testing.T) {
 	for wish, given := range map[message.Wish]bool{message.WishClaim: true, message.WishSave: false, message.WishRelease: false} {
 		d, a := newDesk()
-		told(d, 3, "eve@B", second)
+		told(d, 3, map[bool]string{true: "", false: "eve@B"}[given], message.WordID{})
 		i, _ := d.list.Of(offerKey)
 		a.home, a.lost = []error{api.Errorf(api.CodeUnreachable, "", "no answer")}, 1
 		order := command.WorkOrder{Process: offerKey.Process, At: i.At, Wish: wish, Person: "eve@B", Word: first}
@@ -189,5 +190,21 @@ func TestN27WhatIsNotAnsweredIsGivenUp(t *testing.T) {
 		if _, is := d.abandoned.words[first]; is != given || api.CodeOf(err) != api.CodeUnreachable {
 			t.Errorf("%s is given up: %v, %v", wish, is, err)
 		}
+	}
+}
+
+// N28: what somebody has is his until he gives it back: a claim that he repeats, and that home does not answer, takes nothing from him.
+func TestN28AClaimOfWhatSomebodyHasTakesNothingFromHim(t *testing.T) {
+	d, a := newDesk()
+	told(d, 3, "eve@B", second)
+	i, _ := d.list.Of(offerKey)
+	a.home, a.lost = []error{api.Errorf(api.CodeUnreachable, "", "no answer")}, 1
+	_, err := d.askHome(t.Context(), &i, command.WorkOrder{Process: offerKey.Process, At: i.At, Wish: message.WishClaim, Person: "eve@B", Word: first})
+	if api.CodeOf(err) != api.CodeUnreachable || !strings.Contains(err.Error(), "you have it already") {
+		t.Errorf("she is told: %v", err)
+	}
+	told(d, 4, "eve@B", first) // home has answered after all
+	if len(a.words) != 1 {
+		t.Errorf("home is asked %q, and not only the claim", a.words)
 	}
 }

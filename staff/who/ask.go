@@ -38,6 +38,25 @@ type Question struct {
 	key   string
 }
 
+// UnknownRoles are those that the question asks for and the staff does not have: a slip of the pen more often than not.
+func (q *Question) UnknownRoles() []string {
+	roles := q.staff.Roles()
+	var unknown []string
+	var visit func(*term)
+	visit = func(t *term) {
+		for _, r := range t.texts {
+			if t.is == processtable.WhoRole && !slices.Contains(roles, staff.Role(r)) && !slices.Contains(unknown, r) {
+				unknown = append(unknown, r)
+			}
+		}
+		for _, p := range t.parts {
+			visit(p)
+		}
+	}
+	visit(q.root)
+	return unknown
+}
+
 // term is a term whose texts and lists are worked out.
 type term struct {
 	is    processtable.WhoIs

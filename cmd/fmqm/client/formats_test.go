@@ -22,7 +22,7 @@ func TestAWrongFormatAsksNothing(t *testing.T) {
 	}
 	clitest.Formats(t, client.App(), map[string]string{
 		"INSTANCE": id, "ACTIVITY": "credit", "PRIORITY": "7", "PEER": "B", "NUMBER": "7", "PROCESS[@VERSION": "p@1", "PROCESS": "p", "NAME": "paid", "ID": "x", "ITEM": "4f1c2b9d03aa", "PERSON": "bob",
-		"rebuild": "--all --yes", "finish": "--output {}",
+		"rebuild": "--all --yes", "finish": "--output {}", "work save": "--output {}",
 	}, run)
 	for _, args := range [][]string{
 		{"retry", "--in-error", "--yes"},

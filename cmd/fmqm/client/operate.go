@@ -14,7 +14,8 @@ func retryCommand() *cli.Command {
 		Name: "retry", Usage: "let an activity in error go on, or many", ArgsUsage: "[INSTANCE] [ACTIVITY]",
 		Description: `Runs the activity's program again. If the program had ended and a condition failed, only
 the condition is evaluated again. With --output the program does not run: it counts as
-ended with return code 0 and this output. With --input it runs again with this input.
+ended with return code 0 and this output. With --input it runs again with this
+input, the whole of it: a member that is left out has its default.
 
 Without INSTANCE it retries every activity in error, or ACTIVITY where it is, of the instances that
 --in-error, --process, --since and --state select, over all sites, as fmqm list does. It shows the plan

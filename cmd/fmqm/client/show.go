@@ -356,7 +356,7 @@ func eachWait(c *cli.Context, a asked, waits []api.Wait, under string, left *int
 
 // whyText is what an activity waits for, with the time of that in the zone of the reader.
 func whyText(w api.Wait) string {
-	if w.Due.IsZero() {
+	if w.Due.IsZero() || strings.Contains(w.For, w.Due.UTC().Format(time.RFC3339)) { // a suspend says until when
 		return w.For
 	}
 	return w.For + " at " + common.Time(w.Due)

@@ -146,6 +146,7 @@ type starter struct {
 	talk     func(string)
 	silence  *silence         // with wait
 	begun    func(api.Status) // with wait: it is started, and now waited for; nil: nobody wants to know
+	again    sync.Once        // whether it was said that no answer comes: -n would say it of every instance, time and again
 	newer    sync.Once        // whether it was said that a higher version is stored
 }
 
@@ -216,7 +217,7 @@ func (s *starter) start(ctx context.Context, r api.StartRequest) (api.Status, er
 		if ctx.Err() != nil || !p.wait(ctx) {
 			return st, fmt.Errorf("%w; instance %s may have started: see fmqm status %s", err, r.Instance, r.Instance)
 		}
-		s.talk(fmt.Sprintf("%v: asking again for the same instance", err))
+		s.again.Do(func() { s.talk(fmt.Sprintf("%v: asking again for the same instance", err)) })
 	}
 }
 

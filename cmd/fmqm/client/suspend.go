@@ -175,8 +175,22 @@ func (m *many) word(ctx context.Context, client *api.Client, d *deed) {
 		word, d.err = client.Expedite(ctx, d.Instance, api.ExpediteRequest{Priority: m.priority, Reason: m.reason})
 	default:
 		word, d.err = client.Resume(ctx, d.Instance, api.ResumeRequest{Reason: m.reason})
+		if d.err = unlessResumed(ctx, client, d); d.err == nil {
+			word.Result = cmp.Or(word.Result, api.WordDone)
+		}
 	}
 	d.Result, d.Reason = string(word.Result), word.Reason
+}
+
+// unlessResumed is why one of many instances does not go on; of one that nothing of is suspended nothing: that is what was wanted.
+func unlessResumed(ctx context.Context, client *api.Client, d *deed) error {
+	if api.CodeOf(d.err) != api.CodeRefused {
+		return d.err
+	}
+	if s, err := client.Status(ctx, d.Instance); err == nil && len(s.Suspends) == 0 && len(s.Unreachable) == 0 {
+		return nil
+	}
+	return d.err
 }
 
 // suspendedLines say in a status what is suspended, and which sites have not heard of it.

@@ -93,8 +93,11 @@ func listWork(c *cli.Context) error {
 
 // titleOf is the title of an item in a list.
 func titleOf(i *api.WorkItem) string {
-	if i.Kind == api.ItemNotice {
+	switch {
+	case i.Kind == api.ItemNotice:
 		return "notice: " + i.Title
+	case i.State == api.ItemSuspended:
+		return "suspended: " + i.Title
 	}
 	return i.Title
 }
@@ -163,31 +166,33 @@ func showItem(w io.Writer, i *api.WorkShown) error {
 	line("priority", strconv.Itoa(i.Priority))
 	line("offered", common.Time(i.Offered))
 	line("due", common.Time(i.Due))
-	eligible := strconv.Itoa(i.Eligible)
-	if len(i.People) > 0 {
-		eligible += ": " + strings.Join(i.People, ", ")
+	lines := func(name string, values []string) {
+		for _, v := range values {
+			fmt.Fprintf(&b, "%-10s  %s\n", name, v)
+			name = ""
+		}
+	}
+	eligible := "nobody here: see fmqm why " + i.Instance.String()
+	if i.Eligible > 0 {
+		eligible = strconv.Itoa(i.Eligible) + ": " + strings.Join(i.People, ", ")
 	}
 	line("eligible", eligible)
-	line("input", string(compact(i.Input)))
+	lines("input", membersOf(i.Input))
 	line("error", common.OneLine(i.Error))
-	line("result", string(compact(i.Output)))
+	lines("result", membersOf(i.Output))
 	if i.Kind != api.ItemNotice { // which has nothing to fill in
-		line("draft", string(compact(i.Draft)))
+		lines("draft", membersOf(i.Draft))
 	}
+	types := make([]string, len(i.OutputType))
 	for n, m := range i.OutputType {
-		name := ""
-		if n == 0 {
-			name = "output"
-		}
-		fmt.Fprintf(&b, "%-10s  %s: %s\n", name, m.Name, m.Type)
+		types[n] = m.Name + ": " + m.Type
 	}
+	lines("output", types)
+	history := make([]string, len(i.History))
 	for n, e := range i.History {
-		name := ""
-		if n == 0 {
-			name = "history"
-		}
-		fmt.Fprintf(&b, "%-10s  %s %s\n", name, common.Time(e.Time), common.OneLine(strings.TrimSpace(string(e.Event)+" "+reasonOf(e))))
+		history[n] = common.Time(e.Time) + " " + common.OneLine(strings.TrimSpace(string(e.Event)+" "+reasonOf(e)))
 	}
+	lines("history", history)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -282,8 +287,13 @@ func withOutput(verb api.WorkVerb, told string) cli.ActionFunc {
 		if err != nil {
 			return err
 		}
-		if output.Text == nil && interactive(c) {
+		switch {
+		case output.Text == nil && interactive(c):
 			return fillIn(c, verb, told)
+		case output.Text == nil && verb == api.WorkSave:
+			return common.Usagef("name what is to be saved: --output JSON; only a terminal can be asked for it")
+		case output.Text == nil:
+			told = "completed as it stood, for want of --output:"
 		}
 		return output.Explain(c, say(c, verb, api.WorkWord{Output: bytes.TrimSpace(output.Text)}, told))
 	}
@@ -322,7 +332,7 @@ func saying(c *cli.Context, a asked, item string, verb api.WorkVerb, w api.WorkW
 		return api.WorkDone{}, common.Usagef("--word: %q is not the identifier of a word", c.String("word"))
 	}
 	done, err := a.client.SayWork(c.Context, item, verb, w)
-	if api.CodeOf(err) == api.CodeUnreachable && !c.IsSet("word") {
+	if api.MayHaveHappened(err) && !c.IsSet("word") {
 		common.Talk(c, "nobody knows whether it was done: repeat it with --word %s", w.Word)
 	}
 	return done, err

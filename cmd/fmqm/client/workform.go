@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,8 +28,9 @@ var interactive = func(c *cli.Context) bool {
 
 // form asks for the members of an output, one by one.
 type form struct {
-	in  *bufio.Reader
-	out io.Writer
+	in   *bufio.Reader
+	out  io.Writer
+	stop <-chan struct{} // closed by an interrupt
 }
 
 // errGivenUp: the input has ended before the form was.
@@ -52,11 +54,14 @@ func fillIn(c *cli.Context, verb api.WorkVerb, told string) error {
 	if shown.Kind == api.ItemNotice { // there is nothing to fill in
 		return say(c, verb, api.WorkWord{}, told)
 	}
+	if err := mayFillIn(c, a, verb, &shown); err != nil {
+		return err
+	}
 	s := common.From(c)
-	f := form{bufio.NewReader(s.In), s.Err}
+	f := form{bufio.NewReader(s.In), s.Err, c.Context.Done()}
 	fmt.Fprintf(f.out, "%s\n", common.OneLine(shown.Title))
-	if len(shown.Input) > 0 {
-		fmt.Fprintf(f.out, "input: %s\n", common.OneLine(string(compact(shown.Input))))
+	for _, m := range membersOf(shown.Input) {
+		fmt.Fprintf(f.out, "  %s\n", m)
 	}
 	fmt.Fprintf(f.out, "Enter keeps what stands in brackets.\n")
 	draft := shown.Draft
@@ -72,6 +77,7 @@ func fillIn(c *cli.Context, verb api.WorkVerb, told string) error {
 		}
 		var refused *api.Error
 		if !errors.As(err, &refused) || len(refused.Problems) == 0 {
+			fmt.Fprintf(f.out, "you have filled in: %s\n", common.OneLine(string(output)))
 			return err
 		}
 		for _, p := range refused.Problems {
@@ -79,6 +85,24 @@ func fillIn(c *cli.Context, verb api.WorkVerb, told string) error {
 		}
 		draft = output
 	}
+}
+
+// mayFillIn says why what is filled in would be refused, before anybody has filled it in; nil: nothing speaks against it.
+func mayFillIn(c *cli.Context, a asked, verb api.WorkVerb, i *api.WorkShown) error {
+	if i.ClaimedBy == "" {
+		if verb == api.WorkSave {
+			return api.Errorf(api.CodeRefused, "claim it first: fmqm work claim "+i.Item, "nobody has claimed item %s", i.Item)
+		}
+		return nil
+	}
+	me, err := a.client.WhoAmI(c.Context)
+	if err != nil {
+		return err
+	}
+	if person := cmp.Or(c.String("as"), me.Person); person != i.ClaimedBy && person+"@"+me.Node != i.ClaimedBy {
+		return api.Errorf(api.CodeRefused, "see fmqm work list", "%s has claimed item %s", i.ClaimedBy, i.Item)
+	}
+	return nil
 }
 
 // structure asks for each member of a structure, of which values are what they are so far.
@@ -121,7 +145,7 @@ func (f *form) member(name string, m api.MemberType, before json.RawMessage) (js
 	t := typeOf(m)
 	for {
 		fmt.Fprintf(f.out, "%s (%s) [%s]: ", name, m.Type, common.OneLine(shownValue(before)))
-		line, err := f.in.ReadString('\n')
+		line, err := f.line()
 		if err != nil && (line == "" || !errors.Is(err, io.EOF)) {
 			fmt.Fprintln(f.out)
 			return nil, errGivenUp
@@ -136,6 +160,43 @@ func (f *form) member(name string, m api.MemberType, before json.RawMessage) (js
 		}
 		fmt.Fprintf(f.out, "  %s\n", common.OneLine(err.Error()))
 	}
+}
+
+// line is what somebody types. An interrupt ends it: the terminal goes on reading until Enter.
+func (f *form) line() (string, error) {
+	type typed struct {
+		text string
+		err  error
+	}
+	read := make(chan typed, 1)
+	go func() {
+		text, err := f.in.ReadString('\n')
+		read <- typed{text, err}
+	}()
+	select {
+	case t := <-read:
+		return t.text, t.err
+	case <-f.stop:
+		fmt.Fprintf(f.out, "\n%v", errGivenUp) // the command only says that it was interrupted
+		return "", errGivenUp
+	}
+}
+
+// membersOf are those of an object in JSON, each as people read it.
+func membersOf(object json.RawMessage) (lines []string) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return lines
+		}
+		lines = append(lines, common.OneLine(fmt.Sprintf("%v: %s", name, shownValue(compact(value)))))
+	}
+	return lines
 }
 
 // shownValue is a value as people type it.
@@ -163,7 +224,12 @@ func asTyped(t *container.Type, line string) json.RawMessage {
 		}
 		quoted, _ := json.Marshal(line) // of a string it does not fail
 		return quoted
-	case container.Int, container.Double, container.Structure, container.List:
+	case container.Int, container.Double:
+	case container.Structure, container.List:
+		return json.RawMessage(line)
+	}
+	if quoted, _ := json.Marshal(line); !json.Valid([]byte(line)) { // what is no JSON is refused as a text is, and said in the words of the type
+		return quoted
 	}
 	return json.RawMessage(line)
 }

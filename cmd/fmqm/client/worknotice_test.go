@@ -41,7 +41,7 @@ func TestN27ANoticeIsShown(t *testing.T) {
 		t.Errorf("the list is\n%s", out)
 	}
 	shown := s.must("A", "work", "show", notice.Item, "--as", "dora")
-	for _, line := range []string{`kind +notice`, `of +` + item.Item, `activity +assess`, `eligible +1: dora@A`, `input +{"number":"K-7","amount":0}`, ` escalated item ` + notice.Item} {
+	for _, line := range []string{`kind +notice`, `of +` + item.Item, `activity +assess`, `eligible +1: dora@A`, `input +number: K-7`, ` +amount: 0`, ` escalated item ` + notice.Item} {
 		if !regexp.MustCompile(`(?m)` + line + `$`).MatchString(shown) {
 			t.Errorf("there is no %q in\n%s", line, shown)
 		}
