@@ -196,7 +196,7 @@ func TestFormats(t *testing.T) {
 		{"Kinds of messages", number, constants(t, "message/message.go", "KindConnector", "KindRecalled")},
 		{"Record", number, written(t, "message/body.go", "EncodeRecord")},
 		{"Snapshot", number, written(t, "message/body.go", "EncodeSnapshot")},
-		{"Notice", number, written(t, "message/body.go", "EncodeNotice")},
+		{"Notice", number, written(t, "message/noticebody.go", "EncodeNotice")},
 		{"Marker", number, written(t, "message/body.go", "EncodeMarker")},
 		{"Mark", number, written(t, "message/mark.go", "EncodeMark")},
 		{"Word", number, written(t, "message/word.go", "EncodeWord")},
