@@ -2,8 +2,8 @@ package main
 
 // ofTold are those of notices of what has happened to an instance (R58, R61).
 var ofTold = []mutant{
-	{"told-again", "how far sink has come with telling is not on disk: after a crash it tells once more", "told", people, []change{
-		{"message/body.go", "	if s.Telling != nil {\n		w.Key(38)", "	if s.Telling != nil && s.Told != nil {\n		w.Key(38)"},
+	{"told-again", "sink tells of an error or a deadline twice", "told", people, []change{
+		{"navigator/told.go", "	at.Telling.Upto = h.at\n", "	begun = append(begun, a.tellsOf(s, &at, &h.what)...)\n	at.Telling.Upto = h.at\n"},
 	}},
 	{"deadline-untold", "who was ended by its deadline does not tell sink", "told", people, []change{
 		{"navigator/told.go", "	if !e.Ends || !a.process.table.Deadlines ||", "	if a.Kind != 0 || !e.Ends || !a.process.table.Deadlines ||"},
