@@ -47,38 +47,6 @@ data:
   - one -> next
 `
 
-// tells is a process of which sink has told of a deadline: one program has been told of it, and one is being told until the gate opens.
-// The end is told then, when the instance has ended.
-const tells = `
-process: tells
-version: 1
-structures:
-  Order: {n: int, text: string}
-input: Order
-starts: [B]
-notify:
-  - {on: deadline, program: gate}
-  - {on: [deadline, end, error], program: pass}
-activities:
-  gate: {node: B, program: gate, input: Order}
-  late: {node: B, staff: role("clerk"), input: Order, deadline: {after: 100ms}}
-  next: {node: B, program: pass, input: Order}
-control:
-  - late -> next: _TIMEOUT
-data:
-  - source -> gate
-  - source -> late
-  - source -> next
-`
-
-// told has B tell of a deadline.
-func (m *maker) told() {
-	m.Helper()
-	m.command("B", "fmqm-define", "upload", file(m.T, tells))
-	m.start("B", 59, "tells", "hold", 0)
-	m.until("B", fmt.Sprintf("fmqm history %s", instance(59)), "deadline of late", 1)
-}
-
 // offers has somebody of B claim what is offered at C too, which has heard of neither.
 func (m *maker) offers() {
 	m.Helper()
@@ -143,7 +111,6 @@ func (m *maker) format9() {
 	m.offers()
 	m.restarts()
 	m.erase()
-	m.told()
 	m.command("B", "fmqm", "expedite", instance(51).String(), "7", "--reason", "the customer waits")
 	m.until("B", fmt.Sprintf("fmqm history %s", instance(51)), "expedited", 1)
 }
