@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"slices"
 
 	"fmqm/internal/failpoint"
 	"fmqm/internal/store"
@@ -139,7 +140,27 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 		kinds = append(kinds, kindsOf(tx.Audit[i].Event)...)
 		kinds = append(kinds, kindsOfEnd(&tx.Audit[i])...)
 	}
-	return append(kinds, kindsOfWhole(tx)...)
+	return append(append(kinds, kindsOfWhole(tx)...), kindsOfTold(tx)...)
+}
+
+// kindsOfTold says whether sink begins notices of what has happened: with the end of its instance, or of an error or a deadline. What a
+// notice does itself takes up its entry.
+func kindsOfTold(tx *record.Tx) []string {
+	for i := range tx.Put {
+		m := &tx.Put[i]
+		number, is := m.Scope.OfNotice()
+		if !is || m.Kind != message.KindSnapshot || m.Activity != processtable.Sink || m.Scope == message.Scope("").Notice(number) {
+			continue
+		}
+		if slices.ContainsFunc(tx.Consume, func(c record.Consume) bool { return c.Entry == m.Entry() }) {
+			continue
+		}
+		if slices.ContainsFunc(tx.Audit, func(a record.AuditRecord) bool { return a.Event == record.EventEnded || a.Event == record.EventStopped }) {
+			return []string{"told"}
+		}
+		return []string{"tell"}
+	}
+	return nil
 }
 
 // kindOfMark says whether an instance is suspended, resumed or expedited here, or the node has acted on that.

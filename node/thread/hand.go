@@ -86,7 +86,10 @@ func (m *Machine) byHand(w *word, c *command, e *instancetable.Entry) {
 		hand.Output = output
 	}
 	switch m.started(e, e.Known.Origin) {
-	case startUnknown: // it is being read
+	case startUnknown:
+		if !m.awaitsAnswer(e) { // nothing has asked for what is suspended
+			m.awaitAnswer(e, e.Known.Origin, nil)
+		}
 		m.postponed = append(m.postponed, w)
 		return
 	case wasNotStarted:

@@ -240,6 +240,13 @@ func (m *Machine) awaitAnswer(e *instancetable.Entry, origin processtable.NodeID
 	q.waiting = append(q.waiting, undecided{e.Key, refused, keysOf(e, refused), e.Known.Stopped})
 }
 
+// awaitsAnswer says whether an entry waits for that.
+func (m *Machine) awaitsAnswer(e *instancetable.Entry) bool {
+	id, _ := m.birth(e.Key, e.Known.Origin)
+	q := m.starts.asked[id]
+	return q != nil && slices.ContainsFunc(q.waiting, func(u undecided) bool { return u.key == e.Key })
+}
+
 func (q *startQuestion) unread(m *Machine, _ error) { delete(m.starts.asked, q.of) }
 
 // loaded goes on with what has waited for the answer. What is not in memory any more is read

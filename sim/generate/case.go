@@ -170,6 +170,7 @@ func (d *drawing) process() {
 	d.containers(g.input, g.output)
 	d.declare()
 	d.times()
+	d.notify(append(d.inTime(&step{input: d.input}), d.happenings()...))
 	if d.scheduled {
 		d.schedule()
 	} else if d.in(4, "starts") {

@@ -28,6 +28,8 @@ type Fact struct {
 	Came    *Due                // its time has come
 	Arrived *Arrived
 	Record  *record.AuditRecord
+	Heard   *Heard
+	Begun   *Begun
 }
 
 // Arrived is a connector of an activity that begins with the first ones, as it came to its queue.
@@ -52,7 +54,7 @@ func Admissible(p *definition.Process, facts []Fact, finished bool) []string {
 		case f.Arrived != nil:
 			path := f.Arrived.Entry.Scope.Path(f.Arrived.Entry.Activity)
 			j.arrived[path] = append(j.arrived[path], f.Arrived)
-		default:
+		case f.Record != nil && f.Record.Told == nil: // see Tellings
 			j.take(f.Record)
 		}
 	}

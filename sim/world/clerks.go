@@ -137,15 +137,21 @@ func (x *watch) work(s *site, r *record.AuditRecord) {
 // tells takes down that people are shown a notice, or that somebody has taken it off.
 func (x *watch) tells(r *record.AuditRecord) {
 	e := entryOf(r)
-	e.Scope = e.Scope.Notice(r.Attempt - 1)
+	number := r.Attempt - 1
+	if e.Scope = e.Scope.Notice(number); r.Told != nil {
+		e.Scope = entryOf(r).Scope.Told(number, r.Iteration)
+	}
 	id := message.ItemID(&e, message.NoticeExecution)
 	if x.told[id] == nil {
-		x.told[id] = map[string]bool{}
+		x.told[id] = &shownNotice{entryOf(r), number, r.Told != nil, map[string]bool{}}
 	}
-	if r.By == "" {
+	switch {
+	case r.By != "":
+		x.told[id].off[r.By] = true
+	case r.Told != nil:
+		x.world.journal.met("told")
+	default:
 		x.world.journal.met("escalated")
-	} else {
-		x.told[id][r.By] = true
 	}
 }
 
@@ -245,8 +251,10 @@ func (x *watch) worklist(at name, who string, a api.WorkAnswer) string {
 		of := x.items[a.Items[i].Item]
 		switch {
 		case a.Items[i].Kind == api.ItemNotice:
-			if x.told[a.Items[i].Item] == nil {
+			if n := x.told[a.Items[i].Item]; n == nil {
 				return a.Items[i].Item + ", a notice that never came"
+			} else if !x.world.weakly(n.entry.Instance) && !x.sees(n, who+"@"+string(at)) {
+				return "what " + who + " is not to be told: " + a.Items[i].Title
 			}
 		case of == nil:
 			return a.Items[i].Item + ", which was never offered"
@@ -291,7 +299,7 @@ func (w *World) deals(at name, who, id string, way int) {
 func (w *World) takesOff(at name, who string, notice *api.WorkItem) {
 	_ = w.answered(at, "notice "+notice.Item+" to be taken off by "+who, func(ctx context.Context, n *node.Node) (string, error) {
 		done, err := n.SayWork(ctx, notice.Item, api.WorkComplete, api.WorkWord{As: who})
-		if err == nil && done.Result == api.WordDone && !w.weakly(notice.Instance) && !w.watch.told[notice.Item][who+"@"+string(at)] {
+		if err == nil && done.Result == api.WordDone && !w.weakly(notice.Instance) && !w.watch.told[notice.Item].off[who+"@"+string(at)] {
 			return "that it is done, and it is not on disk", nil
 		}
 		return "", err

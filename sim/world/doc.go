@@ -55,6 +55,9 @@
 //	    staff says, and who did the other activities wherever that was), nobody loses what he was told is his, and what ends otherwise
 //	    has withdrawn its item; at each answer: what somebody is told is done is on disk at the item's home, and a worklist has
 //	    only what he may have (clerks.go)
+//	told  at the end: of each instance the end, each error that stands and each deadline is told once by each line that is about it,
+//	    whatever has ended the instance, and nothing before it was so (tellings.go, oracle.Tellings; R58); at each answer: a notice is on
+//	    the worklists of those only for whom it is (clerks.go, N27)
 //	erased  at the end: every site says that it has nothing left of what was to be overwritten (erasures.go); a record that is
 //	    written anew otherwise breaks 8
 //	13  a task that panics ends the world; the same plan gives the same events, to the byte

@@ -242,3 +242,30 @@ func TestN15AnAnswerToAWordIsAboutWhatItWasSaidOf(t *testing.T) {
 		}
 	}
 }
+
+// N29, N30: a site is started anew, and has the words of an operator about activities of instances that are suspended: so nothing else
+// has asked whether these were started here. He is answered, and the activities end by his hand.
+func TestN30AHandOnWhatIsSuspendedAfterARestart(t *testing.T) {
+	p := given(8, `
+starts: [A]
+activities:
+  a: {node: A, program: many}
+  b: {node: B, program: many}
+control: [a -> b]
+`)
+	p.Brisk = false // some programs take seconds
+	p.Events = []Event{{At: 6 * time.Second, Do: Crash, Site: "A", For: time.Second}}
+	for i := range p.Instances {
+		p.Events = append(p.Events,
+			Event{At: 5*time.Second + 100*time.Millisecond, Do: Suspend, Site: "A", Instance: i},
+			Event{At: 20 * time.Second, Do: Hand, Site: "A", Number: 1, Instance: i})
+	}
+	slices.SortStableFunc(p.Events, func(a, b Event) int { return int(a.At - b.At) })
+	r := Run(p, Options{Lines: true})
+	if r.Broken != nil {
+		t.Fatal(Story(r))
+	}
+	if !says(r, "finish a of") {
+		t.Errorf("no activity has ended by a hand\n%s", Story(r))
+	}
+}

@@ -40,6 +40,7 @@ func (w *World) finish() {
 	if w.await("all instances have ended, and a site still has data of one that are to be overwritten", w.allErased) &&
 		w.await("all instances have ended, and something is left", func() string { w.endOrphans(); return w.left() }) && w.await("all is confirmed, and positions differ", func() string { return w.watch.agree() }) &&
 		w.await("all sites have it, and a version is not current", w.allCurrent) {
+		w.judgeTellings()
 		w.refuses()
 		w.journal.note("world", "ends", "")
 		w.over = true

@@ -117,7 +117,7 @@ func (c *client) ask() error {
 	w := c.world
 	w.watch.starts[c.instance.ID] = true
 	return w.ask(c.of.origin, "start "+c.id(), func(ctx context.Context, n *node.Node) error {
-		err := n.Begin(ctx, c.request())
+		err := n.Begin(api.WithCaller(ctx, c.starter()), c.request())
 		if err == nil { // in the moment in which it is told
 			c.started = true
 			w.watch.acknowledged(w.site(c.of.origin), c)

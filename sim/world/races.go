@@ -78,12 +78,17 @@ func (x *watch) note(at name, t *transaction) {
 			x.world.journal.met("error passed")
 		case r.Event == record.EventReceived:
 			x.world.journal.met("event received")
+		case r.Event == record.EventNotified && r.Told != nil:
+			x.world.journal.met("told by a program")
 		case r.Event == record.EventThinned:
 			x.world.journal.met("thinned")
 		case r.Event == record.EventPutBack:
 			x.world.journal.met("event put back")
 		}
 		x.facts[r.Instance] = append(x.facts[r.Instance], oracle.Fact{At: at, Record: r})
+	}
+	for id, facts := range t.told { // begun with what they tell of; heard too late by what ends in this very commit
+		x.facts[id] = append(x.facts[id], facts...)
 	}
 }
 

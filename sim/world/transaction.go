@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"fmqm/internal/store"
 	"fmqm/message"
 	"fmqm/processtable"
@@ -18,12 +20,13 @@ type transaction struct {
 	records      []record.AuditRecord
 	set, came    []oracle.Due // timers
 	arrived      []oracle.Arrived
-	items        map[name]int  // put for a peer
-	taken        map[name]bool // what it sent
+	told         map[uuid.UUID][]oracle.Fact // what sink hears, and the notices that it begins (R58)
+	items        map[name]int                // put for a peer
+	taken        map[name]bool               // what it sent
 }
 
 func newTransaction() *transaction {
-	return &transaction{put: map[message.Entry][]message.Key{}, removed: map[message.Entry][]message.Key{}, items: map[name]int{}, taken: map[name]bool{}}
+	return &transaction{put: map[message.Entry][]message.Key{}, removed: map[message.Entry][]message.Key{}, told: map[uuid.UUID][]oracle.Fact{}, items: map[name]int{}, taken: map[name]bool{}}
 }
 
 // message notes what comes to and goes from a process queue.
@@ -43,6 +46,9 @@ func (d *shadow) message(w *World, t *transaction, op *store.Op) error {
 			delete(d.messages, e)
 		}
 		return nil
+	}
+	if err := d.tells(t, e, m, op); err != nil {
+		return err
 	}
 	if d.messages[e] == nil {
 		d.messages[e] = map[message.Key]bool{}

@@ -36,10 +36,10 @@ type watch struct {
 	limits   map[uuid.UUID]time.Duration              // when the deadline of the process came
 	changes  changes                                  // since something was asked for; nil: nobody wants to know
 
-	turns map[turn]*item             // of manual activities (N27)
-	items map[string]*item           // the same by name
-	told  map[string]map[string]bool // of notices by the name of their item, who has taken them off
-	did   map[message.Entry]string   // who has done a manual activity, in its last iteration
+	turns map[turn]*item           // of manual activities (N27)
+	items map[string]*item         // the same by name
+	told  map[string]*shownNotice  // by the name of its item
+	did   map[message.Entry]string // who has done a manual activity, in its last iteration
 
 	happened map[uuid.UUID]map[happening]bool // that was ever on disk; whether it still is
 	facts    map[uuid.UUID][]oracle.Fact      // by which races are judged (N14)
@@ -69,7 +69,7 @@ type shadow struct {
 type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, resent: map[uuid.UUID]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, tabled: map[processtable.ProcessID]map[name]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]time.Duration{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}, turns: map[turn]*item{}, items: map[string]*item{}, told: map[string]map[string]bool{}, did: map[message.Entry]string{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, resent: map[uuid.UUID]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, tabled: map[processtable.ProcessID]map[name]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]time.Duration{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}, turns: map[turn]*item{}, items: map[string]*item{}, told: map[string]*shownNotice{}, did: map[message.Entry]string{}}
 	for _, n := range w.plan.Sites {
 		x.shadows[n] = newShadow()
 	}

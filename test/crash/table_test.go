@@ -383,6 +383,16 @@ var transactions = []transaction{
 		kept: "It is on the worklists of those for whom it is, until the activity ends or somebody takes it off; history says that it came.",
 	},
 	{
+		kind: "tell", what: "Sink has heard of an error, or of a deadline that has ended something, and begins the notices that tell of it; its snapshot says so (R58).", victims: "A", scenario: tells,
+		lost: "What sink has heard is still in its entry, and it begins the notices after the start.",
+		kept: "Each notice is an entry of its own, and comes to people, or runs its program. Sink does not tell of it again.",
+	},
+	{
+		kind: "told", what: "An instance ends, and with it the notices of its end begin (R58).", victims: "A", scenario: tells,
+		lost: "What led to the sink is still in its entry. The instance has not ended, and nobody is told that it has. The sink is decided again.",
+		kept: "The instance has ended, and each notice of that is an entry of its own, which stays until its program has run and somebody has taken it off.",
+	},
+	{
 		kind: "expedite", what: "A mark gives an instance another priority: as an operator says where it was started, and as that comes to the other sites (N31).", victims: "AB", scenario: expedited,
 		lost: "The instance has the priority that it had. The operator has no answer and repeats the command; another site is sent the mark again.",
 		kept: "The mark is in the store, as one that is new. The site acts on it at its next start: what waits there has its turn by it, and the other sites and the instances of subprocesses are told. A repeat with the same identifier changes nothing.",
