@@ -135,6 +135,7 @@ func (u *users) as(who string, at *fleet.Site, socket string, args ...string) an
 func (u *users) atWork(who string, args ...string) answer {
 	return u.as(who, u.Site, "work.sock", args...)
 }
+
 func (u *users) atDesk(who string, args ...string) answer { return u.as(who, u.Site, "sock", args...) }
 
 // titles is what somebody's worklist shows.
