@@ -30,7 +30,7 @@ type mutant struct {
 	name    string
 	what    string
 	caught  string // by which invariants: the names, apart by a blank
-	kind    string // worlds with a process of that kind are run; empty: all
+	kind    string // worlds with a process of that kind, or in which that is done, are run; empty: all
 	changes []change
 }
 

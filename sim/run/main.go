@@ -3,7 +3,7 @@
 //	run -seed N                 one world, and its hash
 //	run -seeds N -base B        N worlds from seed B on, on all cores
 //	run -minutes M -base B      as many as there is time for
-//	run -of signals ...         of many those that have a process of that kind
+//	run -of signals ...         of many those that have a process of that kind, or in which that is done: restart
 //
 // A world that breaks an invariant is shrunk and told (with -brief only named), and the exit
 // code is 1.
@@ -29,14 +29,14 @@ func main() {
 	base := flag.Uint64("base", 1, "the first seed")
 	minutes := flag.Float64("minutes", 0, "run worlds for so long instead")
 	lines := flag.Bool("lines", false, "with -seed: print every event")
-	kind := flag.String("of", "", "of many: only those with a process of this kind, such as signals")
+	kind := flag.String("of", "", "of many: only those with a process of this kind, such as signals, or in which this is done, such as restart")
 	brief := flag.Bool("brief", false, "of many: do not shrink the one that breaks an invariant")
 	flag.Parse()
 	failed := false
 	if *seed >= 0 {
 		failed = one(os.Stdout, uint64(*seed), *lines)
 	} else {
-		failed = many(os.Stdout, *base, *seeds, time.Duration(*minutes*float64(time.Minute)), world.Kind(*kind), *brief)
+		failed = many(os.Stdout, *base, *seeds, time.Duration(*minutes*float64(time.Minute)), *kind, *brief)
 	}
 	if failed {
 		os.Exit(1)
@@ -80,7 +80,7 @@ func hangs(out io.Writer, seed uint64) {
 const shrinkAsks = 1000
 
 // many runs worlds on all cores, until one fails, all are run, or the time is over.
-func many(out io.Writer, base, seeds uint64, limit time.Duration, kind world.Kind, brief bool) (failed bool) {
+func many(out io.Writer, base, seeds uint64, limit time.Duration, of string, brief bool) (failed bool) {
 	var total world.Totals
 	began := time.Now()
 	var mu sync.Mutex
@@ -105,7 +105,7 @@ func many(out io.Writer, base, seeds uint64, limit time.Duration, kind world.Kin
 					return
 				}
 				plan := world.Draw(seed)
-				if kind != "" && !plan.Has(kind) {
+				if of != "" && !plan.Has(world.Kind(of)) && !plan.Does(world.Deed(of)) {
 					continue
 				}
 				stuck := time.AfterFunc(patience, func() { hangs(out, seed) })

@@ -71,6 +71,11 @@ func (p *Plan) Has(k Kind) bool {
 	return slices.ContainsFunc(p.Processes, func(of Process) bool { return of.Kind == k })
 }
 
+// Does says whether something of that name is done in the plan.
+func (p *Plan) Does(d Deed) bool {
+	return slices.ContainsFunc(p.Events, func(e Event) bool { return e.Do == d })
+}
+
 // Instance is one that a client starts, and starts again.
 type Instance struct {
 	ID      uuid.UUID

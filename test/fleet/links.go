@@ -38,8 +38,11 @@ func (s *Site) Reload(ctx context.Context) {
 const EverybodyOperates = "remote_operators: [{site: \"*\"}]\n"
 
 // Peers names the peers of a site in its configuration, behind `links:`, and how each is
-// reached; nil: by its address, over HTTP.
+// reached; nil: by its address, over HTTP. A site that is alone has none.
 func (f *Fleet) Peers(site string, how func(peer *Site) string) string {
+	if len(f.o.Sites) == 1 {
+		return "  peers: {}\n"
+	}
 	if how == nil {
 		how = func(peer *Site) string { return "http://" + peer.Listen }
 	}

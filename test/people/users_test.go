@@ -28,15 +28,13 @@ func newUsers(t *testing.T, grouped, others []string) *users {
 	if os.Getuid() != 0 {
 		skip.Untested(t, "real users on one socket: it takes root to make them")
 	}
-	for _, tool := range []string{"useradd", "groupadd", "su", "setpriv"} {
+	for _, tool := range []string{"useradd", "usermod", "groupadd", "su", "setpriv"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			skip.Untested(t, "real users on one socket: install %s", tool)
 		}
 	}
 	u := &users{house: &house{t: t}, logins: map[string]string{}}
-	group := u.login("group")
-	u.must("groupadd", "--system", group)
-	t.Cleanup(func() { _ = exec.Command("groupdel", group).Run() })
+	group := u.group("group")
 	for _, name := range slices.Concat(grouped, others) {
 		login, in := u.login(name), "nogroup"
 		if slices.Contains(grouped, name) {
@@ -47,6 +45,18 @@ func newUsers(t *testing.T, grouped, others []string) *users {
 		u.logins[name] = login
 	}
 	return u
+}
+
+// group makes a group of this machine, which has some of the users beside theirs.
+func (u *users) group(name string, members ...string) string {
+	u.t.Helper()
+	group := u.login(name)
+	u.must("groupadd", "--system", group)
+	u.t.Cleanup(func() { _ = exec.Command("groupdel", group).Run() })
+	for _, who := range members {
+		u.must("usermod", "--append", "--groups", group, u.logins[who])
+	}
+	return group
 }
 
 // login is the name on this machine of somebody: another one in each run.
@@ -60,8 +70,11 @@ func (u *users) must(name string, args ...string) {
 }
 
 // daemon starts a site whose daemon has a user of its own, with the group; more is of its configuration. In it and
-// in the staff @NAME is somebody's login.
-func (u *users) daemon(user, staff, more string) {
+// in the staff @NAME@ is somebody's login.
+func (u *users) daemon(user, staff, more string) { u.daemons(user, staff, more, "A") }
+
+// daemons starts sites as daemon does, linked with each other. The first is the one that is asked.
+func (u *users) daemons(user, staff, more string, sites ...string) *fleet.Fleet {
 	u.t.Helper()
 	dir, err := os.MkdirTemp("/var/lib", "fmqm-test-")
 	if err != nil {
@@ -78,20 +91,24 @@ func (u *users) daemon(user, staff, more string) {
 		u.t.Fatal(err)
 	}
 	f := fleet.New(u.t, fleet.Options{
-		Sites: []string{"A"}, Down: true,
+		Sites: sites, Down: true,
 		Prepare: func(s *fleet.Site) { s.Dir, s.Release = filepath.Join(dir, s.Name), bin },
-		Links: func(*fleet.Fleet, string) string {
-			return fmt.Sprintf("staff: {file: %s, socket: work.sock}\n", filepath.Join(dir, "staff.yaml")) + u.named(more)
+		Links: func(f *fleet.Fleet, site string) string {
+			return fmt.Sprintf("staff: {file: %s, socket: work.sock}\n", filepath.Join(dir, "staff.yaml")) + u.named(more) + fleet.DialAll(f, site)
 		},
 		Within: func(string) []string {
 			return []string{"setpriv", "--reuid=" + u.logins[user], "--regid=" + u.login("group"), "--clear-groups", "--"}
 		},
 	})
-	u.Site = f.Sites["A"]
-	u.must("chown", "-R", u.logins[user]+":"+u.login("group"), u.Dir)
-	u.must("chmod", "755", dir, u.Dir)
-	u.Start()
-	u.Answers()
+	u.Site = f.Sites[sites[0]]
+	u.must("chmod", "755", dir)
+	for _, s := range f.Sites {
+		u.must("chown", "-R", u.logins[user]+":"+u.login("group"), s.Dir)
+		u.must("chmod", "755", s.Dir)
+		s.Start()
+		s.Answers()
+	}
+	return f
 }
 
 // named puts logins into a text.
@@ -102,21 +119,24 @@ func (u *users) named(text string) string {
 	return text
 }
 
-// as runs fmqm as somebody, at one of the sockets.
-func (u *users) as(who, socket string, args ...string) answer {
+// as runs fmqm as somebody, at one of the sockets of a site.
+func (u *users) as(who string, at *fleet.Site, socket string, args ...string) answer {
 	u.t.Helper()
 	args = append([]string{"-s", "/bin/sh", "-c", `exec "$@"`, "--", u.logins[who], "sh", u.fmqm}, args...)
 	su, err := exec.LookPath("su")
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	out, talk, code := fleet.Run(u.t, su, append(args, "--to", "unix:"+u.File(socket))...)
+	out, talk, code := fleet.Run(u.t, su, append(args, "--to", "unix:"+at.File(socket))...)
 	return answer{out, talk, code}
 }
 
 // atWork asks at the socket of the staff, atDesk at that of operators.
-func (u *users) atWork(who string, args ...string) answer { return u.as(who, "work.sock", args...) }
-func (u *users) atDesk(who string, args ...string) answer { return u.as(who, "sock", args...) }
+func (u *users) atWork(who string, args ...string) answer {
+	return u.as(who, u.Site, "work.sock", args...)
+}
+
+func (u *users) atDesk(who string, args ...string) answer { return u.as(who, u.Site, "sock", args...) }
 
 // titles is what somebody's worklist shows.
 func (u *users) titles(who string) (all []string) {
