@@ -17,7 +17,7 @@ var (
 func (a *Activity) Command(of behaviour.State, c behaviour.Command, now time.Time) (behaviour.Effects, error) {
 	s := of.(*State)
 	e, err := a.command(s, c, now)
-	a.complete(s, &e)
+	a.complete(s, &e, now)
 	return e, err
 }
 

@@ -21,13 +21,13 @@ func (a *Activity) Decide(of behaviour.State, now time.Time) behaviour.Effects {
 		return e
 	}
 	e := a.decide(s, now)
-	a.complete(s, &e)
+	a.complete(s, &e, now)
 	a.ranked(s, &e)
 	return e
 }
 
 // complete adds to what follows for the entry what is the same whatever it is that follows.
-func (a *Activity) complete(s *State, e *behaviour.Effects) {
+func (a *Activity) complete(s *State, e *behaviour.Effects, now time.Time) {
 	a.tellRace(s, e)
 	a.endNotices(s, e)
 	a.tellsEnd(s, e)
@@ -35,6 +35,7 @@ func (a *Activity) complete(s *State, e *behaviour.Effects) {
 	a.withdraw(s, e)
 	a.withdrawOffers(s, e)
 	a.refuseRecalls(s, e)
+	a.tellDeadline(s, e, now)
 }
 
 func (a *Activity) decide(s *State, now time.Time) behaviour.Effects {
@@ -218,7 +219,7 @@ func (a *Activity) Conclude(of behaviour.State, r behaviour.Result, now time.Tim
 		s.Rank = rank
 	}
 	e := a.conclude(s, &r, now)
-	a.complete(s, &e)
+	a.complete(s, &e, now)
 	a.ranked(s, &e)
 	if a.Kind == processtable.KindSource && a.top() {
 		e.Outcome.Rank = s.Rank

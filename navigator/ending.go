@@ -38,7 +38,6 @@ func (a *Activity) expire(s *State, started, now time.Time) behaviour.Effects {
 		r := a.ended(s, message.Ending{TimedOut: true}, noCode, now)
 		e := a.evaluate(s, &r, now)
 		a.tried(s, &e, started)
-		a.tellDeadline(s, &e, now)
 		return a.healed(s, e, now)
 	})
 }

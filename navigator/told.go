@@ -233,7 +233,7 @@ func (n *notice) withOutput(s *noticed, input *container.Struct) *container.Stru
 // tellDeadline has the origin told that a deadline has ended the activity, where its process wants to know (R61). It goes before
 // everything else: so sink has it before what is sent of the end, as far as that takes the same way.
 func (a *Activity) tellDeadline(s *State, e *behaviour.Effects, now time.Time) {
-	if !e.Ends || !a.process.table.Deadlines || s.Origin == "" || a.Kind == processtable.KindSink {
+	if !e.Ends || !e.Outcome.TimedOut || !a.process.table.Deadlines || s.Origin == "" || a.Kind == processtable.KindSink {
 		return
 	}
 	m := a.onward(s, target{activity: processtable.Sink, node: processtable.Origin})
