@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // RetireRequest retires a version at all sites of its process (N31), or takes that back. Where sites name definers, one
@@ -14,12 +15,27 @@ type RetireRequest struct {
 	Network   string `json:"network,omitempty"`   // for which it is signed
 	Key       []byte `json:"key,omitempty"`       // of who signs, base64; missing: nobody does
 	Signature []byte `json:"signature,omitempty"` // base64
+	// Without is a node that is gone for ever: nothing is said of the version, which is retired, but the table goes here
+	// without the final word of that node; with Undo, it waits for it again. Other sites are not told, so nobody signs.
+	Without string `json:"without,omitempty"`
+	Reason  string `json:"reason,omitempty"` // of Without; at most 1024 bytes
+	Do      bool   `json:"do,omitempty"`     // of Without; else the answer only says what it would do
+}
+
+// WrittenOff is a node without which the table of a retired version goes at a site (RetireRequest.Without), and who has said so.
+type WrittenOff struct {
+	Node   string    `json:"node"`
+	By     string    `json:"by"`
+	Reason string    `json:"reason,omitempty"`
+	Time   time.Time `json:"time"`
 }
 
 // The results of retiring a version, besides ResultQueued, and ResultRemoved: its table is gone there. The words are API.
 const (
 	ResultRetired Result = "retired" // nothing new begins there
 	ResultKept    Result = "kept"    // it may begin there: that was taken back
+	ResultWithout Result = "without" // the node that was asked removes its table without that one
+	ResultAwaited Result = "awaited" // it does not, or does not yet
 )
 
 // RetireAnswer has one line for each site of the process, of the node that was asked first.
@@ -31,7 +47,7 @@ type RetireAnswer struct {
 type RetireNode struct {
 	Node      string `json:"node"`
 	Process   string `json:"process"`   // NAME@VERSION
-	Result    Result `json:"result"`    // retired, removed, kept, or queued: the site is told when it is heard
+	Result    Result `json:"result"`    // retired, removed, kept, queued (the site is told when it is heard), without or awaited
 	Instances int    `json:"instances"` // that were started there and have not ended, if it has answered
 	Reason    string `json:"reason,omitempty"`
 }

@@ -103,6 +103,10 @@ type Definition struct {
 	// Said is the number of what was said last of retiring it; 0: nothing was. RetiredBy is who did, if it is retired.
 	Said      uint64 `json:"said,omitempty"`
 	RetiredBy string `json:"retired_by,omitempty"`
+	// Awaited are, of a retired version, the other sites for which the node keeps its table: their final word is missing, or
+	// they are not known to need it for nothing. WrittenOff are those without which it goes.
+	Awaited    []string     `json:"awaited,omitempty"`
+	WrittenOff []WrittenOff `json:"written_off,omitempty"`
 	// Removed is when the node has removed the table; of such a version there is nothing else but name and hash.
 	Removed time.Time `json:"removed,omitzero"`
 	// Instances is how many were started there and have not ended.

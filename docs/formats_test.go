@@ -276,7 +276,7 @@ func TestAPI(t *testing.T) {
 	}
 	for row, types := range map[string][]any{
 		"status": {api.Status{}}, "activity": {api.Activity{}}, "unreachable": {api.Unreachable{}}, "removed": {api.Removed{}}, "instance": {api.Instance{}, api.ActivityError{}},
-		"event": {api.HistoryEvent{}}, "attempt's log": {api.AttemptLog{}}, "wait": {api.Wait{}}, "node": {api.Node{}}, "definition": {api.Definition{}, api.Place{}},
+		"event": {api.HistoryEvent{}}, "attempt's log": {api.AttemptLog{}}, "wait": {api.Wait{}}, "node": {api.Node{}}, "definition": {api.Definition{}, api.Place{}, api.WrittenOff{}},
 		"link": {api.Link{}}, "transport": {api.Transport{}}, "lane": {api.Lane{}}, "broker": {api.Broker{}}, "`GET /v1/links`": {api.LinksAnswer{}},
 		"whole refused message": {api.RefusedMessage{}}, "decision": {api.RefusedDecision{}}, "`POST /v1/dead/{number}/drop`": {api.DropRequest{}},
 		"refused message": {api.Refused{}}, "table to upload": {api.Table{}}, "line of an upload": {api.UploadNode{}},

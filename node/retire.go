@@ -6,6 +6,7 @@ import (
 
 	"fmqm/api"
 	"fmqm/processtable"
+	"fmqm/queue/record"
 )
 
 var _ api.Retirer = (*Node)(nil)
@@ -23,7 +24,11 @@ func (n *Node) Retire(ctx context.Context, process string, r api.RetireRequest) 
 	if err != nil {
 		return a, err
 	}
-	a, err = n.tables.Retire(ctx, t.Process().Table(), r, n.commands.By(ctx))
+	does := n.tables.Retire
+	if r.Without != "" {
+		does = n.tables.WriteOff
+	}
+	a, err = does(ctx, t.Process().Table(), r, n.commands.By(ctx))
 	return told(a, err)
 }
 
@@ -40,6 +45,16 @@ func (s site) TurnedRetired(id processtable.ProcessID, retired bool) {
 // GaveFinal: this site has given its final word about a version (N31).
 func (s site) GaveFinal(id processtable.ProcessID) {
 	s.log.Info().Stringer("process", id).Msg("process has ended here, and begins here no more")
+}
+
+// WroteOff: the table of a version goes here without a node, or does not any more.
+func (s site) WroteOff(o *record.WriteOff) {
+	said := s.log.Warn().Stringer("process", o.Process).Str("peer", string(o.Node)).Str("by", o.By).Str("reason", o.Why)
+	if o.Undo {
+		said.Msg("a site is written off no more: the table of the process waits for it")
+		return
+	}
+	said.Msg("a site is written off: the table of the process goes without it")
 }
 
 // LetGo ends the process thread of a version whose table was removed. What has come for it meanwhile lies in the store.

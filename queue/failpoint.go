@@ -63,6 +63,9 @@ func (w *work) kinds() []string {
 	if len(w.Tx.Final) > 0 {
 		kinds = append(kinds, "final")
 	}
+	if len(w.Tx.Without) > 0 {
+		kinds = append(kinds, "without")
+	}
 	if len(w.Tx.Remove) > 0 {
 		kinds = append(kinds, "remove")
 	}

@@ -78,6 +78,7 @@ type Manager struct {
 		sync.Mutex
 		shown   uint64 // the last commit of which all that is here is known
 		finals  map[processtable.ProcessID]map[processtable.NodeID]record.Incarnation
+		without map[processtable.ProcessID]map[processtable.NodeID]record.WriteOff
 		gone    map[processtable.ProcessID]record.Tombstone
 		tables  map[processtable.ProcessID]processtable.DefinitionHash
 		pending map[processtable.ProcessID]bool

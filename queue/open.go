@@ -52,7 +52,7 @@ func openWith(engine store.Engine, o Options, steps []format.Step) (*Manager, er
 		m.finishLarge,
 		func() error { return format.Migrate(m.engine, steps, o.Migrating) },
 		m.sweepPadding,
-		m.loadTables, m.loadPending, m.loadRetired, m.loadFinals, m.loadTombstones, func() error { return m.lanes.Load(m.engine, &m.state) }, m.loadUsage, m.loadBodies, m.loadRefused, m.loadLossy, m.loadCommits,
+		m.loadTables, m.loadPending, m.loadRetired, m.loadFinals, m.loadWithout, m.loadTombstones, func() error { return m.lanes.Load(m.engine, &m.state) }, m.loadUsage, m.loadBodies, m.loadRefused, m.loadLossy, m.loadCommits,
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("open queues of %s: %w", o.Node, err)
@@ -100,6 +100,7 @@ func newManager(engine store.Engine, o Options) *Manager {
 	m.durable.tables = map[processtable.ProcessID]processtable.DefinitionHash{}
 	m.durable.pending = map[processtable.ProcessID]bool{}
 	m.durable.retired = map[processtable.ProcessID]record.Retirement{}
+	m.durable.without = map[processtable.ProcessID]map[processtable.NodeID]record.WriteOff{}
 	m.durable.finals = map[processtable.ProcessID]map[processtable.NodeID]record.Incarnation{}
 	m.durable.gone = map[processtable.ProcessID]record.Tombstone{}
 	m.state = commit.NewState()

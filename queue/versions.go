@@ -22,6 +22,13 @@ func (m *Manager) Finals(id processtable.ProcessID) map[processtable.NodeID]reco
 	return maps.Clone(m.durable.finals[id])
 }
 
+// Without gives the nodes that are written off of a version here.
+func (m *Manager) Without(id processtable.ProcessID) map[processtable.NodeID]record.WriteOff {
+	m.durable.Lock()
+	defer m.durable.Unlock()
+	return maps.Clone(m.durable.without[id])
+}
+
 // Tombstone gives what stays of the table of a version; false: none was removed here.
 func (m *Manager) Tombstone(id processtable.ProcessID) (t record.Tombstone, gone bool) {
 	m.durable.Lock()
@@ -96,6 +103,9 @@ func (m *Manager) publishVersions(r *commit.Facts) {
 	for i := range r.Final {
 		m.noteFinal(&r.Final[i])
 	}
+	for i := range r.Without {
+		m.noteWithout(&r.Without[i])
+	}
 	for i := range r.Removed {
 		t := r.Removed[i]
 		m.durable.gone[t.Process] = t
@@ -109,6 +119,30 @@ func (m *Manager) noteFinal(f *record.Final) {
 		m.durable.finals[f.Process] = map[processtable.NodeID]record.Incarnation{}
 	}
 	m.durable.finals[f.Process][f.Node] = f.Store
+}
+
+func (m *Manager) noteWithout(o *record.WriteOff) {
+	of := m.durable.without[o.Process]
+	switch {
+	case o.Undo:
+		delete(of, o.Node)
+		return
+	case of == nil:
+		of = map[processtable.NodeID]record.WriteOff{}
+		m.durable.without[o.Process] = of
+	}
+	of[o.Node] = *o
+}
+
+// loadWithout finds the nodes that are written off.
+func (m *Manager) loadWithout() error {
+	return m.read.Each(store.ScanOptions{Prefix: record.WriteOffKeys()}, func(key, value []byte) error {
+		o, err := record.ReadWriteOff(key, value)
+		if err == nil {
+			m.noteWithout(&o)
+		}
+		return err
+	})
 }
 
 // loadFinals finds the final words that are known.

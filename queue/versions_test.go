@@ -13,7 +13,7 @@ import (
 	"fmqm/queue/record"
 )
 
-// N31: final words and tombstones outlive a restart. What lies in the queue of a version whose table was removed does not
+// N31: final words, who is written off, and tombstones outlive a restart. What lies in the queue of a version whose table was removed does not
 // wait for that table then: it is taken out, and a marker stays.
 func TestTombstonesOutliveARestart(t *testing.T) {
 	disk := memory.NewDisk("A")
@@ -52,6 +52,12 @@ func TestTombstonesOutliveARestart(t *testing.T) {
 	must(&record.Tx{Tables: []record.TableRecord{{Process: id, Definition: hash, Encoded: make([]byte, 1<<20), Pending: true}}})
 	must(&record.Tx{Final: []record.Final{{Process: id, Node: "A", Store: m.Incarnation()}, {Process: id, Node: "B", Store: record.Incarnation{2}}}})
 
+	off := record.WriteOff{Process: id, Node: "B", Store: record.Incarnation{2}, By: "alice at A", Why: "closed", Time: time.Unix(6, 0).UTC()}
+	gone, back := off, off
+	gone.Node, back.Node, back.Undo = "C", "C", true
+	must(&record.Tx{Without: []record.WriteOff{off, gone}})
+	must(&record.Tx{Without: []record.WriteOff{back}})
+
 	before, rest, err := m.AtRest(id)
 	if err != nil || !rest {
 		t.Fatalf("at rest %t, %v", rest, err)
@@ -82,6 +88,9 @@ func TestTombstonesOutliveARestart(t *testing.T) {
 		_, bound := m.Bound(id)
 		if !gone || bound || m.IsPending(id) || got.Definition != hash || !got.Time.Equal(stone.Time) || len(got.Nodes) != 2 || finals["A"] != m.Incarnation() || finals["B"] != (record.Incarnation{2}) {
 			t.Errorf("%s: bound %t, tombstone %+v, final words %v", when, bound, got, finals)
+		}
+		if all := m.Without(id); len(all) != 1 || all["B"] != off {
+			t.Errorf("%s: written off %+v", when, all)
 		}
 		if encoded, _, found, err := m.Table(id); found || err != nil {
 			t.Errorf("%s: its table has %d bytes, %v", when, len(encoded), err)

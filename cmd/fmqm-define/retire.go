@@ -26,12 +26,23 @@ word: 7 days after it was retired there (retired in its configuration), once not
 goes on. When all sites that start it have, each removes its table (removed), unless it
 has history of it.
 
+A site that is gone for ever never gives its final word, nor does it say that it needs nothing:
+list names it (LACKING). --without SITE has the node that is asked remove its table without
+it; every site that has the table decides so by itself. Without --yes it only says what it
+would do. It is over as soon as SITE is heard. If SITE comes back once the table is gone, what
+is under way there does not go on here: its messages are dropped and counted. --undo takes it
+back before.
+
 It is signed as an upload is: a site takes it from whom it lets define the process. The
 exit code is 0 also where a site is still to be told.`,
 		UsageText: `fmqm-define retire purchase-order@1
-fmqm-define retire purchase-order@1 --undo`,
+fmqm-define retire purchase-order@1 --undo
+fmqm-define retire purchase-order@1 --without C --reason "branch closed" --yes`,
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "undo", Usage: "the version may begin again"},
+			&cli.StringFlag{Name: "without", Usage: "the table goes here without `SITE`, which is gone for ever"},
+			&cli.StringFlag{Name: "reason", Usage: "with --without: `TEXT` for the list and the log: why"},
+			&cli.BoolFlag{Name: "yes", Usage: "with --without: do it; without it, only show what would be done"},
 			&cli.StringFlag{Name: keyFlag, Usage: "sign with the private key in `FILE`, or credential:NAME"},
 			&cli.StringFlag{Name: networkFlag, Usage: "sign for the network of sites called `NAME` (default: FMQM_NETWORK, otherwise for any)"},
 			&cli.BoolFlag{Name: "unsigned", Usage: "do not sign"},
@@ -52,8 +63,12 @@ func retire(c *cli.Context) error {
 	if err != nil || id.Version == 0 {
 		return shared.Usagef("%s names no version: write NAME@VERSION", process)
 	}
-	request, err := saying(c, client, id)
-	if err != nil {
+	var request api.RetireRequest
+	if without := c.String("without"); without != "" {
+		request = api.RetireRequest{Without: without, Undo: c.Bool("undo"), Reason: c.String("reason"), Do: c.Bool("yes")}
+	} else if c.IsSet("without") || c.IsSet("reason") || c.IsSet("yes") {
+		return shared.Usagef("--reason and --yes go with --without SITE")
+	} else if request, err = saying(c, client, id); err != nil {
 		return err
 	}
 	answer, err := client.Retire(c.Context, process, request)

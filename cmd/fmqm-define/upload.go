@@ -358,7 +358,9 @@ the table is not signed. NETWORK is the network that it is signed for, or - for 
 STATE is current, stored or retired: NAME alone is the highest version that is current at the
 node. Of what is "retired, removed" the node has nothing else: nobody needed its table. A
 version is current once all its sites have stored it, with upload --now, or where there is none
-before it. LACKING names the sites that have not said that they have it.`,
+before it. LACKING names the sites that have not said that they have it. Of a
+retired version it names the other sites for which the node keeps its table: their final word
+is missing, or they may still need it (retire --without).`,
 		UsageText: `fmqm-define list --to http://127.0.0.1:7411
 fmqm-define list -o jsonl`,
 		Flags:  append([]cli.Flag{shared.ToFlag(), shared.TimeoutFlag(), shared.OutputFlag()}, shared.CertificateFlags()...),
@@ -372,6 +374,14 @@ func stateOf(d *api.Definition) string {
 		return string(api.VersionRetired) + ", " + string(d.State)
 	}
 	return string(cmp.Or(d.State, api.VersionCurrent))
+}
+
+// lackingOf names the sites for which a version is not current, or its table is not removed.
+func lackingOf(d *api.Definition) []string {
+	if d.State == api.VersionRetired {
+		return d.Awaited
+	}
+	return d.Lacking
 }
 
 // shortDefiner gives the beginning of ed25519:BASE64.
@@ -396,7 +406,7 @@ func list(c *cli.Context) error {
 	rows := printer.List(false, "PROCESS", "VERSION", "NODE", "STARTS", "ACTIVITIES", "DEFINITION", "DEFINER", "NETWORK", "STATE", "LACKING")
 	for _, d := range answer.Definitions {
 		short := d.Definition[:min(12, len(d.Definition))]
-		state, lacking := stateOf(&d), cmp.Or(strings.Join(d.Lacking, ","), "-")
+		state, lacking := stateOf(&d), cmp.Or(strings.Join(lackingOf(&d), ","), "-")
 		if err := rows.Row(d, d.Process, strconv.Itoa(d.Version), d.Node, strings.Join(d.Starts, ","), strconv.Itoa(len(d.Activities)), short, shortDefiner(d.Definer), cmp.Or(d.Network, "-"), state, lacking); err != nil {
 			return err
 		}

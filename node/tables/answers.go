@@ -196,7 +196,7 @@ func (t *Tables) Definitions() (api.DefinitionsAnswer, error) {
 		d.State, d.Lacking = t.state(table.Process), t.Lacking(table.Process)
 		said, _ := t.Queue.Retirement(table.Process)
 		if d.Said = said.Number; d.State == api.VersionRetired {
-			d.RetiredBy = said.By
+			d.RetiredBy, d.Awaited, d.WrittenOff = said.By, t.awaited(table), t.writtenOff(table.Process)
 		}
 		var err error
 		if d.Instances, err = t.Queue.Running(table.Process); err != nil {
@@ -213,6 +213,7 @@ func (t *Tables) Definitions() (api.DefinitionsAnswer, error) {
 		a.Definitions = append(a.Definitions, api.Definition{
 			Process: stone.Process.Name, Version: stone.Process.Version, Definition: stone.Definition.String(), Node: string(t.Self),
 			Starts: []string{}, Activities: []api.Place{}, State: api.VersionRemoved, Removed: stone.Time, Said: said.Number, RetiredBy: said.By,
+			WrittenOff: t.writtenOff(stone.Process),
 		})
 	}
 	slices.SortStableFunc(a.Definitions, func(x, y api.Definition) int {

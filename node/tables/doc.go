@@ -7,6 +7,7 @@
 //	current.go  which versions are current: what the sites of a process tell each other
 //	retire.go   what is said of retiring a version, here and at its other sites (N31)
 //	final.go    final words: nothing of a version begins at a site any more, and all that began there has ended
+//	without.go  nodes that are gone for ever: written off by an operator, at this site
 //	remove.go   removes tables that nobody needs; what comes late for them
 //	upload.go   the upload: stored here and put on its way to the others in one transaction
 //	warn.go     what its sender should know although nobody refuses
@@ -36,6 +37,8 @@
 //     A site that may start the version keeps its table until that is so at all its sites: it alone knows what has ended.
 //   - A final word is for ever. A node gives it in a transaction that is refused if anything has come since it has looked,
 //     and behind which nothing of the version begins, so an instance that begins is known to it.
+//   - Who is written off here counts as if it had given its word and needed nothing, here only, and while it is not heard.
+//     Once it answers it is written off no more.
 //   - What stays of a table, for ever, is name, version and definition, so none is bound to another definition.
 //   - What an upload has put on disk is taken up, and has its links, also where who sent it has gone.
 //   - No lock is held while the store is read, a peer is asked, or the Site is called. So Install

@@ -97,7 +97,8 @@ func storeOf(text string) (s record.Incarnation, err error) {
 	return s, err
 }
 
-// missing are the nodes that may start a version and have not given their final word, or with a store that they have no more.
+// missing are the nodes that may start a version and have not given their final word, or with a store that they have no more;
+// who is written off here is not missing.
 func (t *Tables) missing(table *processtable.Table) (missing []processtable.NodeID) {
 	finals := t.Queue.Finals(table.Process)
 	for _, node := range table.Starts {
@@ -106,7 +107,7 @@ func (t *Tables) missing(table *processtable.Table) (missing []processtable.Node
 		if node == t.Self {
 			now, known = t.Queue.Incarnation(), true
 		}
-		if !given || known && store != now {
+		if (!given || known && store != now) && !t.isOff(table.Process, node) {
 			missing = append(missing, node)
 		}
 	}

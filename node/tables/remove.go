@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"fmqm/api"
@@ -200,18 +201,25 @@ func (t *Tables) hearNeedless(v *version, sites []string) {
 
 // needlessAt are the sites that are known to need the table for nothing of their own, for other sites.
 func (t *Tables) needlessAt(v *version) (all []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for _, node := range v.nodes {
-		if t.needless[v.id][node] || v.removed && node == t.Self {
+		if t.isNeedless(v, node) {
 			all = append(all, string(node))
 		}
 	}
 	return all
 }
 
-// needlessAll says whether that is known of all sites of a version.
-func (t *Tables) needlessAll(v *version) bool { return len(t.needlessAt(v)) == len(v.nodes) }
+// isNeedless says whether a site is known to need the table for nothing of its own.
+func (t *Tables) isNeedless(v *version, node processtable.NodeID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.needless[v.id][node] || v.removed && node == t.Self
+}
+
+// needlessAll says whether that is known of all sites of a version, but for those that are written off here.
+func (t *Tables) needlessAll(v *version) bool {
+	return !slices.ContainsFunc(v.nodes, func(node processtable.NodeID) bool { return !t.isNeedless(v, node) && !t.isOff(v.id, node) })
+}
 
 // free says whether nothing that is under way here needs the table of a version: but for what the audit has of it.
 func (t *Tables) free(id processtable.ProcessID) (q record.Quiet, free bool, err error) {

@@ -299,6 +299,9 @@ func (t *Tables) hear(ctx context.Context, v version, from processtable.NodeID, 
 			return err
 		}
 	}
+	if err := t.isBack(ctx, v.id, from); err != nil {
+		return err
+	}
 	t.hearNeedless(&v, r.Needless)
 	return t.hearFinals(ctx, v, from, r)
 }

@@ -82,6 +82,8 @@ type Site interface {
 	Absorbed(_ processtable.ProcessID, messages int)
 	// Stranded: a peer has removed the table of a version of which instances that were started here have not ended.
 	Stranded(_ processtable.ProcessID, peer processtable.NodeID, instances int)
+	// WroteOff: an operator has written a node off of a version, or that is over.
+	WroteOff(*record.WriteOff)
 	// RetiredFor is how long a version has to be retired before this site gives its final word: so long it can be taken back.
 	RetiredFor() time.Duration
 	// Commit submits a transaction, and waits for it, or for ctx.

@@ -30,6 +30,7 @@ type world struct {
 	turned     []processtable.ProcessID // current, as it was told
 	retiredFor time.Duration
 	gave       []processtable.ProcessID // final words
+	off        []record.WriteOff        // who was written off, or is no more
 	absorbed   int                      // messages that were taken out
 	stranded   int                      // instances
 	// meanwhile happens once, when the next transaction has been made ready: its error is what
@@ -131,5 +132,7 @@ func (w *world) Absorbed(_ processtable.ProcessID, messages int) { w.absorbed +=
 func (w *world) Stranded(_ processtable.ProcessID, _ processtable.NodeID, instances int) {
 	w.stranded = instances
 }
+
+func (w *world) WroteOff(o *record.WriteOff) { w.off = append(w.off, *o) }
 
 func (w *world) RetiredFor() time.Duration { return w.retiredFor }

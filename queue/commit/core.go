@@ -121,6 +121,7 @@ type Facts struct {
 	Current  []processtable.ProcessID // versions that are pending no more
 	Retired  []record.Retirement      // what is said of versions
 	Final    []record.Final           // final words about versions
+	Without  []record.WriteOff        // nodes that are written off of versions
 	Removed  []record.Tombstone       // tables that are gone
 	Markers  []message.InstanceID     // of instances that have a marker or marks
 	Moves    []MoveFact               // what is to be moved next

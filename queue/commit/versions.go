@@ -32,6 +32,7 @@ func (c *Core) applyVersions(w *Work) {
 	facts := &c.group.facts
 	facts.Retired = append(facts.Retired, w.Retired...)
 	facts.Final = append(facts.Final, w.Final...)
+	facts.Without = append(facts.Without, w.Without...)
 	facts.Removed = append(facts.Removed, w.Removes...)
 	for _, p := range w.Closes {
 		c.Closed[p] = true

@@ -57,6 +57,7 @@ type Work struct {
 	Begins   []processtable.ProcessID // of which it begins instances
 	Closes   []processtable.ProcessID // of which none begins any more
 	Final    []record.Final           // final words that are known
+	Without  []record.WriteOff        // nodes that are written off, or no more
 	Removes  []record.Tombstone       // of tables that go
 	Parks    []processtable.ProcessID // of messages that are to wait for a table
 	Settle   []uint64                 // refused messages that go

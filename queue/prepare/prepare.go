@@ -148,6 +148,9 @@ func (p *Preparer) build(c *Changes, tx *record.Tx, inline int) {
 	for i := range tx.Final {
 		b.final(&tx.Final[i])
 	}
+	for i := range tx.Without {
+		b.writeOff(&tx.Without[i])
+	}
 	for i := range tx.Remove {
 		b.remove(&tx.Remove[i])
 	}
@@ -296,6 +299,17 @@ func (b *builder) final(f *record.Final) {
 	}
 	b.Final = append(b.Final, *f)
 	key, value := record.FinalRecord(f)
+	b.op(key, value)
+}
+
+// writeOff notes that the table of a version goes here without a node, or that it does not.
+func (b *builder) writeOff(o *record.WriteOff) {
+	if !processtable.ValidProcess(o.Process.Name) || !processtable.ValidNode(string(o.Node)) {
+		b.fail(fmt.Errorf("write off %.80q of %.80q: these cannot be the names of a node and a process", o.Node, o.Process.Name))
+		return
+	}
+	b.Without = append(b.Without, *o)
+	key, value := record.WriteOffRecord(o)
 	b.op(key, value)
 }
 

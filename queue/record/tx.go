@@ -21,6 +21,7 @@ type Tx struct {
 	Retire  []Retirement             // what is said of versions from now on: whoever submits it has seen what was said before
 	Quiet   []Quiet                  // process queues into which nothing was put since it was decided
 	Final   []Final                  // final words that are known from now on; each takes the place of one before
+	Without []WriteOff               // nodes without which the tables of versions go here, or no more
 	Remove  []Tombstone              // versions of which the table goes, and the text; Quiet names them too
 	// Definitions are texts of definitions: each takes the place of the one that was kept.
 	Definitions []Definition

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fmqm/internal/store"
@@ -28,6 +29,9 @@ func (x *watch) stored(s *site, op *store.Op) error {
 	}
 	k := record.KeyReader{Rest: op.Key[1:]}
 	id := k.Process()
+	if slices.Contains(x.gone[id], s.name) {
+		x.world.breaks("N31", "%s has removed the table of %s, and has it once more", s.name, id)
+	}
 	if x.tabled[id] == nil {
 		x.tabled[id] = map[name]bool{}
 	}

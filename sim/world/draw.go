@@ -34,7 +34,8 @@ func Draw(seed uint64) Plan {
 	d.hands()
 	d.restarts()
 	d.clerks()
-	d.administration() // the last, so that all else is drawn as ever
+	d.administration()
+	d.retired() // the last, so that all else is drawn as ever
 	slices.SortStableFunc(d.plan.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return d.plan
 }
@@ -187,7 +188,7 @@ func (d *drawing) fault(do Deed) {
 		}
 	case Astray:
 		d.caller(&e)
-	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Restart, Work, Signal, Erase, Expedite, Wrong:
+	case Cut, Stall, Slow, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Restart, Work, Signal, Erase, Expedite, Retire, Wrong:
 	}
 	d.add(e)
 }

@@ -43,6 +43,9 @@ func (w *World) allErased() string {
 
 // leftOf says which site still has data of the instance, after somebody has asked once more.
 func (c *client) leftOf() string {
+	if c.void {
+		return ""
+	}
 	if c.world.weakly(c.instance.ID) && c.world.site(c.of.origin).lost { // who started it may not know it any more
 		return ""
 	}

@@ -108,6 +108,8 @@ func (w *World) happen(e Event) {
 		w.erase(e)
 	case Expedite:
 		w.expedite(e)
+	case Retire:
+		w.retire(e)
 	case Decide:
 		w.decide(s)
 	case Wrong:
@@ -129,7 +131,7 @@ func (w *World) atOnce(e Event, s *site) {
 		if e.Number != s.routes && (w.plan.Broker || e.Number == 1) {
 			w.journal.met(string(e.Do))
 		}
-	case CrashAt, CrashIn, FailWrite, FailRead, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew, Detour, Decide, Restore, CopyOn, Upgrade:
+	case CrashAt, CrashIn, FailWrite, FailRead, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew, Detour, Decide, Restore, CopyOn, Upgrade, Retire:
 	}
 }
 

@@ -42,6 +42,9 @@ func (w *World) finish() {
 		w.await("all sites have it, and a version is not current", w.allCurrent) {
 		w.judgeTellings()
 		w.refuses()
+		if !w.tablesGo() {
+			return
+		}
 		w.journal.note("world", "ends", "")
 		w.over = true
 	}
@@ -59,7 +62,7 @@ func (w *World) await(what string, reason func() string) bool {
 		if now := w.watch.commits; now != commits {
 			commits, since = now, w.tasks.Elapsed()
 		}
-		if w.tasks.Elapsed()-since > patience {
+		if w.tasks.Elapsed()-since > patience && !w.forgets || w.tasks.Elapsed()-since > 4*patience {
 			w.breaks("ends", "%s: %s", what, why)
 			return false
 		}
@@ -148,7 +151,10 @@ func (w *World) allUploaded() string {
 
 // waitsFor says what the instance is not yet, that it is to be.
 func (c *client) waitsFor() string {
-	if !c.started {
+	switch {
+	case c.void:
+		return ""
+	case !c.started:
 		return "it is not started"
 	}
 	status, err := c.status()
@@ -253,7 +259,7 @@ func (c *client) compare(expected *oracle.Expectation) {
 
 // conclude ends an instance that stands in error, as an operator does.
 func (w *World) conclude(c *client) {
-	if w.touched[c.instance.ID] == 0 && c.state != api.InstanceInError {
+	if c.void || w.touched[c.instance.ID] == 0 && c.state != api.InstanceInError {
 		return
 	}
 	w.touched[c.instance.ID]++

@@ -28,6 +28,7 @@ type prepared struct {
 	upload   api.UploadRequest
 	origin   name // where its instances are started
 	uploaded bool
+	retired  bool                // its tables go in the end
 	races    bool                // how activities end is for a run to say
 	expect   *oracle.Expectation // where it is not
 }
@@ -42,7 +43,7 @@ func prepare(p *Process, before []*prepared) (*prepared, error) {
 	starts := loaded[0].Starts
 	made := &prepared{id: p.Name + "@1", drawn: c, process: loaded[0], places: oracle.Places(loaded[0]), origin: name(starts[c.Start%len(starts)])}
 	var err error
-	made.upload.Now = p.Now
+	made.upload.Now, made.retired = p.Now, p.Retired
 	if made.upload.Tables, err = apitest.Tables(made.process); err != nil {
 		return nil, fmt.Errorf("process %s: %w", p.Name, err)
 	}
@@ -87,6 +88,9 @@ func (w *World) upload(i int) {
 		for _, line := range answer.Nodes {
 			done = done && (line.Result == api.ResultStored || line.Result == api.ResultQueued || line.Plan == api.PlanUnchanged)
 		}
+		if p.retired && slices.ContainsFunc(answer.Nodes, func(l api.UploadNode) bool { return strings.Contains(l.Reason, "was retired") }) {
+			done = true // it was uploaded, and its table has gone since
+		}
 		if done {
 			p.uploaded = true
 			return
@@ -101,6 +105,7 @@ type client struct {
 	instance *Instance
 	of       *prepared
 	started  bool              // somebody was told so
+	void     bool              // and never will be: its version is retired
 	ended    bool              // all that comes of it has come
 	state    api.InstanceState // by then
 	dealing  int               // how many operators are dealing with it: what they have done is not known before they are told
@@ -128,7 +133,11 @@ func (c *client) ask() error {
 
 func (c *client) start() {
 	for pause := 3 * time.Second; !c.started && !c.world.over; pause = min(2*pause, time.Minute) {
-		if c.ask() != nil {
+		err := c.ask()
+		if c.void = isRetired(err) && c.world.clear; c.void {
+			return
+		}
+		if err != nil {
 			c.world.sleep(pause)
 		}
 	}

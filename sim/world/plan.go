@@ -29,6 +29,8 @@ type Plan struct {
 	Instances []Instance
 	Events    []Event       // by their times
 	Clear     time.Duration // when the weather clears
+	// Retired is how long a version is retired before a site gives its final word; 0: none is retired.
+	Retired time.Duration `json:",omitempty"`
 }
 
 // lag is by how much each lane comes later than what is not data.
@@ -41,6 +43,7 @@ type Process struct {
 	Number  int    // of the case among those of its kind and sites
 	Body    string `json:",omitempty"` // of the kind Given: its definition, without its name
 	Large   bool   `json:",omitempty"` // its programs give large texts
+	Retired bool   `json:",omitempty"` // in the end it is retired, and its tables go
 	Now     bool   `json:",omitempty"` // its upload says that it is current at once
 	At      time.Duration
 	Through name
@@ -129,6 +132,7 @@ const (
 	Signal    Deed = "signal"     // somebody outside sends event Number to instance Instance, under an identifier of these
 	Erase     Deed = "erase"      // an administrator has data of instance Instance overwritten
 	Expedite  Deed = "expedite"   // an operator gives instance Instance the priority Number
+	Retire    Deed = "retire"     // an operator retires process Number of the plan, or with Kept takes that back
 	Wrong     Deed = "wrong"      // somebody asks for what is refused, in way Number
 )
 
@@ -213,5 +217,5 @@ func (p *Process) ofKind() *generate.Case {
 // Deeds are all of them.
 var Deeds = []Deed{
 	Crash, CrashAt, CrashIn, Stop, FailWrite, FailRead, Sluggish, Cold, Low, Full, Cut, Stall, Slow, Lossy, Drowsy, BrokerOff, BrokerNew,
-	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Restart, Work, Signal, Erase, Expedite, Wrong,
+	Astray, Reload, Detour, Decide, Clock, Backup, Lose, Restore, Image, CopyOn, Twice, Upgrade, Ask, Terminate, Suspend, Resume, Retry, Hand, Restart, Work, Signal, Erase, Expedite, Retire, Wrong,
 }

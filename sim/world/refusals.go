@@ -168,6 +168,9 @@ func (w *World) belated(c *client, at name) []wrong {
 // the lines of history that tell of an operator's word, and the numbers of the links that carry it.
 func (w *World) refuses() {
 	c, s := w.clients[w.random.IntN(len(w.clients))], w.sites[w.random.IntN(len(w.sites))]
+	if c.void { // it is not known, so little that is asked of it is wrong
+		c = w.clients[slices.IndexFunc(w.clients, func(c *client) bool { return !c.void })]
+	}
 	all := w.wrongs(c, s.name)
 	if len(w.watch.lost) == 0 { // else a link may stop at any time until a peer has rebuilt who has lost its store
 		all = append(all, w.belated(c, s.name)...)
@@ -250,7 +253,7 @@ func (c changes) left() string {
 }
 
 // mayStay: an operator's word and its answer are told by history, and carried by links; and who was
-// upgraded says what it reads now, once it is called again. What an event queue has is kept for its time, and then
+// upgraded says what it reads now, once it is called again; tables of what is retired go when they may (N31). What an event queue has is kept for its time, and then
 // set aside, whatever is asked meanwhile (N24).
 func mayStay(key, value []byte) bool {
 	if bytes.Contains(key, []byte(processtable.EventQueue.Name)) {
@@ -261,7 +264,10 @@ func mayStay(key, value []byte) bool {
 		return true
 	case record.ClassMeta:
 		k := record.KeyReader{Rest: key[1:]}
-		return k.Name() == record.ReadsName
+		of := k.Name()
+		return of == record.ReadsName || of == "final" || of == "tombstone" || value == nil && (of == "definition" || of == "pending")
+	case record.ClassTable:
+		return value == nil
 	case record.ClassHistory:
 		r, _, err := record.ReadAuditHead(key, value)
 		return err == nil && (r.Event == record.EventAsked || r.Event == record.EventAnswered)

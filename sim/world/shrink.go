@@ -100,8 +100,14 @@ func withoutInstance(p Plan, i int) (Plan, bool) {
 
 // withoutProcess is possible where it has no instance.
 func withoutProcess(p Plan, i int) (Plan, bool) {
-	if slices.ContainsFunc(p.Instances, func(x Instance) bool { return x.Process == i }) {
+	if slices.ContainsFunc(p.Instances, func(x Instance) bool { return x.Process == i }) || slices.ContainsFunc(p.Events, func(e Event) bool { return e.Do == Retire && e.Number == i }) {
 		return p, false
+	}
+	p.Events = slices.Clone(p.Events)
+	for j := range p.Events {
+		if e := &p.Events[j]; e.Do == Retire && e.Number > i {
+			e.Number--
+		}
 	}
 	p.Processes, p.Instances = without(p.Processes, i), slices.Clone(p.Instances)
 	for j := range p.Instances {

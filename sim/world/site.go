@@ -93,7 +93,7 @@ func (s *site) open(l *life) {
 	n, err := node.Open(node.Options{
 		Name: s.name, Engine: engine, Registry: w.registry(s.name, l.by), Peers: s.peers(l.by),
 		Log: w.journal.log(string(s.name)), Scheduler: l.by, Random: chance(w.random), CacheEntries: w.plan.Cache,
-		Remote: trust.Operators{{Site: "*"}}, Observe: w.watch.observe(s), Disk: s.room, Formats: s.formats(),
+		Remote: trust.Operators{{Site: "*"}}, Observe: w.watch.observe(s), Disk: s.room, Formats: s.formats(), Limits: s.limits(),
 	})
 	if err != nil {
 		s.end(err)
@@ -203,7 +203,7 @@ func (s *site) reload() {
 	s.world.journal.note(string(s.name), "reloads", "routes %d", s.routes)
 	n := l.node // it may be told to stop meanwhile
 	l.by.Go(func() {
-		n.Configure(s.world.registry(s.name, l.by), node.Ways{Peers: s.peers(l.by)}, node.Limits{})
+		n.Configure(s.world.registry(s.name, l.by), node.Ways{Peers: s.peers(l.by)}, s.limits())
 	})
 }
 

@@ -171,6 +171,8 @@ func (e Event) String() string {
 		return fmt.Sprintf("an administrator at %s has the data of instance %d overwritten", e.Site, e.Instance)
 	case Expedite:
 		return fmt.Sprintf("an operator at %s gives instance %d the priority %d", e.Site, e.Instance, e.Number)
+	case Retire:
+		return fmt.Sprintf("an operator at %s %s process %d", e.Site, map[bool]string{true: "takes back the retirement of", false: "retires"}[e.Kept], e.Number)
 	case Wrong:
 		return fmt.Sprintf("somebody asks %s for what is refused, in way %d", e.Site, e.Number)
 	}

@@ -93,7 +93,9 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	x.family(s, &r)
 	x.overdue(s, &r)
 	x.work(s, &r)
-	if which, _ := record.EndOf(&r); which == record.InstanceStarted {
+	which, _ := record.EndOf(&r)
+	x.over[r.Instance] = x.over[r.Instance] || which == record.InstanceEnded
+	if which == record.InstanceStarted {
 		d := x.shadows[s.name]
 		if d.started[r.Instance] {
 			x.world.breaks("5", "%s starts twice at %s", r.Instance, s.name)

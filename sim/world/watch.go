@@ -30,6 +30,9 @@ type watch struct {
 
 	uploads  map[processtable.ProcessID]bool          // that somebody uploads
 	tabled   map[processtable.ProcessID]map[name]bool // the sites that ever had a table of it on disk
+	finals   map[processtable.ProcessID]map[name]bool // who has given its final word (N31)
+	gone     map[processtable.ProcessID][]name        // where its table was removed
+	over     map[uuid.UUID]bool                       // instances that have ended at their origin
 	starts   map[uuid.UUID]bool                       // that somebody starts
 	children map[uuid.UUID]bool                       // of them, those that activities have begun
 	left     map[uuid.UUID]time.Duration              // of these, since when those are to end whose activity was ended
@@ -69,7 +72,7 @@ type shadow struct {
 type lane = record.LaneKey
 
 func newWatch(w *World) *watch {
-	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, resent: map[uuid.UUID]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, tabled: map[processtable.ProcessID]map[name]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]time.Duration{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}, turns: map[turn]*item{}, items: map[string]*item{}, told: map[string]*shownNotice{}, did: map[message.Entry]string{}}
+	x := &watch{world: w, shadows: map[name]*shadow{}, lost: map[name]bool{}, resent: map[uuid.UUID]bool{}, cloned: map[name]bool{}, uploads: map[processtable.ProcessID]bool{}, tabled: map[processtable.ProcessID]map[name]bool{}, finals: map[processtable.ProcessID]map[name]bool{}, gone: map[processtable.ProcessID][]name{}, over: map[uuid.UUID]bool{}, starts: map[uuid.UUID]bool{}, children: map[uuid.UUID]bool{}, left: map[uuid.UUID]time.Duration{}, limits: map[uuid.UUID]time.Duration{}, happened: map[uuid.UUID]map[happening]bool{}, facts: map[uuid.UUID][]oracle.Fact{}, turns: map[turn]*item{}, items: map[string]*item{}, told: map[string]*shownNotice{}, did: map[message.Entry]string{}}
 	for _, n := range w.plan.Sites {
 		x.shadows[n] = newShadow()
 	}
@@ -211,6 +214,7 @@ func (x *watch) changed(s *site, ops []store.Op) (err error) {
 			err = x.stored(s, op)
 		case record.ClassMeta:
 			x.current(s, op)
+			err = x.retired(s, op)
 		case record.ClassLow:
 			err = x.trimmed(s, d, op)
 		case record.ClassAccepted:

@@ -82,6 +82,7 @@ type World struct {
 	erased    map[uuid.UUID]bool // instances of which somebody has had data overwritten
 	weaker    map[uuid.UUID]bool // in which a site has a part that has lost its store: only what comes of them is compared
 	clear     bool
+	forgets   bool // retention removes all that has ended: nothing of it is asked for any more
 	over      bool
 	broken    *Violation
 

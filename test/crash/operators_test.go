@@ -165,6 +165,39 @@ var removed = &scenario{
 	},
 }
 
+// abandoned: B is down when a version is retired, and is written off at A, where the table goes without it. B comes back, and
+// its own goes as well.
+var abandoned = &scenario{
+	process: pair, input: order, want: ofPair, retired: "0s",
+	play: func(w *world, ctx context.Context) {
+		w.begin(ctx)
+		_, tables := w.compile(unused)
+		w.uploadTo(ctx, w.a, tables)
+		w.ended(ctx)
+		w.b.Stop()
+		until(ctx, w.T, "retire", func() error {
+			_, err := w.a.Client.Retire(ctx, "unused@1", api.RetireRequest{Number: 1})
+			return err
+		}, api.CodeFailed)
+		until(ctx, w.T, "write B off", func() error {
+			_, err := w.a.Client.Retire(ctx, "unused@1", api.RetireRequest{Without: "B", Reason: "closed", Do: true})
+			return err
+		}, api.CodeFailed, api.CodeRefused)
+		for _, s := range []*fleet.Site{w.a, w.b} {
+			if s == w.b {
+				w.b.Start()
+			}
+			until(ctx, w.T, "its table is removed at "+s.Name, func() error {
+				a, err := s.Client.Definitions(ctx)
+				if err == nil && (len(a.Definitions) != 2 || a.Definitions[1].State != api.VersionRemoved) {
+					err = notYet("%+v", a)
+				}
+				return err
+			}, api.CodeFailed)
+		}
+	},
+}
+
 // isRetired waits until both sites say that the version is retired.
 func (w *world) isRetired(ctx context.Context) {
 	w.Helper()

@@ -413,6 +413,11 @@ var transactions = []transaction{
 		kept: "The word is given, for ever. The others are told when they ask, or when the site asks them.",
 	},
 	{
+		kind: "without", what: "An operator writes a site off that is gone for ever: the table of a retired version goes here without it; or the site is heard, and that is over (N31).", victims: "A", scenario: abandoned,
+		lost: "The table still waits for the site. The operator has no answer and repeats it; a site that is heard answers again.",
+		kept: "The table goes once nothing else needs it. A repeat changes nothing.",
+	},
+	{
 		kind: "remove", what: "The table of a retired version goes, with its text, and a tombstone is put.", victims: "AB", scenario: removed,
 		lost: "The table is as before, and the site looks again after the start whether anybody needs it.",
 		kept: "The site has no such table after the start. What comes late for the version is dropped, and nobody uploads it again.",
