@@ -20,6 +20,7 @@ import (
 //     its turn (commit.ErrClosed).
 //   - It is of a store (record.Final). With another store the node has not given it, and begins nothing all the same.
 //   - It counts here while the version is retired here: so a definer has signed for it, and nobody else closes a version.
+//   - A site with which this one has a link speaks for itself: what others say of it is not believed (invariant 11).
 
 // exchange tells the other sites what is known of a version, and takes what they know.
 func (t *Tables) exchange(ctx context.Context, v version) error {
@@ -67,7 +68,7 @@ func (t *Tables) hearFinals(ctx context.Context, v version, from processtable.No
 		store, err := storeOf(r.Finals[name])
 		before, has := known[node]
 		switch {
-		case err != nil || !p.Table().MayStart(node) || has && (before == store || node != from):
+		case err != nil || !p.Table().MayStart(node) || !t.speaksFor(from, node) || has && (before == store || node != from):
 		case node == t.Self && (has || store == t.Queue.Incarnation()): // what this store has said it knows
 		default:
 			tx.Final = append(tx.Final, record.Final{Process: v.id, Node: node, Store: store})
@@ -87,6 +88,12 @@ func (t *Tables) hearFinals(ctx context.Context, v version, from processtable.No
 		t.Site.Stranded(v.id, from, n)
 	}
 	return err
+}
+
+// speaksFor says whether a site is believed what it says of another: of itself, and of whoever has no link here.
+func (t *Tables) speaksFor(from, node processtable.NodeID) bool {
+	_, linked := t.Site.LinkTo(node)
+	return from == node || !linked
 }
 
 func storeOf(text string) (s record.Incarnation, err error) {

@@ -2,12 +2,14 @@ package tables
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"fmqm/api"
 	"fmqm/container"
+	"fmqm/link"
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/commit"
@@ -347,5 +349,34 @@ func TestTombstone(t *testing.T) {
 	w.round()
 	if _, rest, err := w.Queue.AtRest(id); err != nil || !rest || w.absorbed != 1 {
 		t.Errorf("what came late lies there: %d taken out, %v", w.absorbed, err)
+	}
+}
+
+// Invariant 11: a site that has a part in a version says of another one that it has given its final word, and needs nothing more, so that
+// the table goes under what runs there. Of whoever has a link here only that one is believed; of others there is no better word.
+func TestASiteSpeaksForItself(t *testing.T) {
+	const text = "process: wide\nversion: 1\nstarts: [A, B, C]\nactivities:\n  a: {node: A, program: p}\n  b: {node: B, program: p}\n  c: {node: C, program: p}\ncontrol: [a -> b, a -> c]\n"
+	w := newWorld(t)
+	id, table := w.retired(text)
+	w.links["B"] = link.Status{State: link.StateConnecting} // it was not heard for a while
+	w.links["C"] = link.Status{State: link.StateConnected}
+	w.round()
+	store := record.Incarnation{1}.String()
+	says := func(peer processtable.NodeID) {
+		t.Helper()
+		q := VersionQuestion{Process: id.String(), Finals: map[string]string{"B": store, "C": store}, Needless: []string{"B", "C"}}
+		if _, err := w.VersionTo(t.Context(), peer, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if says("C"); !slices.Equal(w.missing(table), []processtable.NodeID{"B"}) {
+		t.Errorf("C has spoken for B: missing are %v", w.missing(table))
+	}
+	if w.round(); w.up[id] == nil {
+		t.Error("the table is gone by the word of C for B")
+	}
+	delete(w.links, "B")
+	if says("C"); len(w.missing(table)) > 0 {
+		t.Errorf("of B, with whom A has no link, C is not believed: missing are %v", w.missing(table))
 	}
 }

@@ -152,7 +152,7 @@ func (t *Tables) removeAll(ctx context.Context, all []behaviour.Process) (again 
 // letGo removes a table that this site needs for nothing of its own, unless others need it to be here, and tells them.
 func (t *Tables) letGo(ctx context.Context, table *processtable.Table, q record.Quiet) (stale bool, err error) {
 	v := version{id: table.Process, nodes: table.Nodes()}
-	t.hearNeedless(&v, []string{string(t.Self)})
+	t.hearNeedless(&v, t.Self, []string{string(t.Self)})
 	if table.IsStart() && !t.needlessAll(&v) {
 		if err := t.exchange(ctx, v); err != nil || !t.needlessAll(&v) {
 			return false, err
@@ -179,14 +179,14 @@ func (t *Tables) mayLook(id processtable.ProcessID) bool {
 	return !t.Scheduler.Now().Before(t.again[id])
 }
 
-// hearNeedless notes that sites need the table of a version for nothing of their own. It only grows, so no order and no
+// hearNeedless notes what a site says of which need the table of a version for nothing of their own. It only grows, so no order and no
 // repeat matters.
-func (t *Tables) hearNeedless(v *version, sites []string) {
+func (t *Tables) hearNeedless(v *version, from processtable.NodeID, sites []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	news := false
 	for _, name := range sites {
-		if node := processtable.NodeID(name); v.has(node) && !t.needless[v.id][node] {
+		if node := processtable.NodeID(name); v.has(node) && t.speaksFor(from, node) && !t.needless[v.id][node] {
 			if t.needless[v.id] == nil {
 				t.needless[v.id] = map[processtable.NodeID]bool{}
 			}

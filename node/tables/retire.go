@@ -302,6 +302,6 @@ func (t *Tables) hear(ctx context.Context, v version, from processtable.NodeID, 
 	if err := t.isBack(ctx, v.id, from); err != nil {
 		return err
 	}
-	t.hearNeedless(&v, r.Needless)
+	t.hearNeedless(&v, from, r.Needless)
 	return t.hearFinals(ctx, v, from, r)
 }
