@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants are all of them.
-var mutants = slices.Concat(ofAll, ofBundles, ofEvents, ofTimes, ofHands, ofRestarts, ofPeople, ofTold)
+var mutants = slices.Concat(ofAll, ofBundles, ofEvents, ofTimes, ofHands, ofRestarts, ofPeople, ofTold, ofVersions)
 
 // racing is the kind of processes in which activities end otherwise than by themselves.
 const racing = "racing"

@@ -22,13 +22,14 @@ func (d *drawing) hurry() {
 	}
 }
 
-// stored notes that a site has a table on disk.
+// stored notes that a site has a table on disk, or has removed it.
 func (x *watch) stored(s *site, op *store.Op) error {
-	if op.Value == nil {
-		return nil
-	}
 	k := record.KeyReader{Rest: op.Key[1:]}
 	id := k.Process()
+	if op.Value == nil { // it is removed (N31)
+		x.gone[id] = append(x.gone[id], s.name)
+		return k.End()
+	}
 	if slices.Contains(x.gone[id], s.name) {
 		x.world.breaks("N31", "%s has removed the table of %s, and has it once more", s.name, id)
 	}
@@ -47,6 +48,9 @@ func (x *watch) current(s *site, op *store.Op) {
 	}
 	k := record.KeyReader{Rest: append([]byte{record.ClassTable}, rest...)[1:]}
 	id := k.Process()
+	if slices.Contains(x.gone[id], s.name) { // that goes with its table
+		return
+	}
 	for _, p := range x.world.cases {
 		if p.id != id.String() || p.upload.Now {
 			continue

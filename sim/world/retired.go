@@ -145,7 +145,9 @@ func (x *watch) tombstone(s *site, op *store.Op) error {
 		return err
 	}
 	x.world.journal.met("table removed")
-	x.gone[t.Process] = append(x.gone[t.Process], s.name)
+	if !slices.Contains(x.gone[t.Process], s.name) {
+		x.world.breaks("N31", "%s puts a tombstone for %s, and has its table", s.name, t.Process)
+	}
 	for _, p := range x.world.cases {
 		if p.id != t.Process.String() {
 			continue
