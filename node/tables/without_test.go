@@ -84,7 +84,7 @@ func TestWhoIsNotWrittenOff(t *testing.T) {
 	refused(api.RetireRequest{Without: "B"}, "nothing is missing of B")
 
 	w2 := newWorld(t)
-	id, table = w2.retired(both)
+	_, table = w2.retired(both)
 	if _, err := w2.Retire(t.Context(), table, api.RetireRequest{Number: 2, Undo: true}, "alice"); err != nil {
 		t.Fatal(err)
 	}
