@@ -45,6 +45,9 @@
 //	12  what is wrong is refused; at each commit: nothing is there of what nobody starts or uploads; at the
 //	    end a refusal changes no disk (refusals.go)
 //	current  at each commit: what a site takes for current was on the disk of each of its sites; at the end all is (current.go)
+//	N31  at each commit: a site gives its final word about a retired version when nothing that began there goes on, and notes only
+//	    words that were given; a table goes once all that may start the version have given theirs, and never comes back; at the
+//	    end the tables of what is retired go at every site, a start is refused, and nothing of it is left (retired.go)
 //	races  at the end: how the races of an instance came out is read from its audit and given to the
 //	    interpreter (invariant 7); and each outcome has its cause in the history (oracle.Admissible; N14)
 //	    At each commit: of events, and of receives, the one that came first meets the other (events.go); an
