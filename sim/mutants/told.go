@@ -6,7 +6,7 @@ var ofTold = []mutant{
 		{"navigator/told.go", "	at.Telling.Upto = h.at\n", "	begun = append(begun, a.tellsOf(s, &at, &h.what)...)\n	at.Telling.Upto = h.at\n"},
 	}},
 	{"deadline-untold", "who was ended by its deadline does not tell sink", "told", timed, []change{
-		{"navigator/told.go", "	if !e.Ends || !a.process.table.Deadlines ||", "	if a.Kind != 0 || !e.Ends || !a.process.table.Deadlines ||"},
+		{"navigator/told.go", "	if !e.Ends || !e.Outcome.TimedOut ||", "	if a.Kind != 0 || !e.Ends || !e.Outcome.TimedOut ||"},
 	}},
 	{"told-early", "sink tells of the end with whatever it comes to first", "told 3", people, []change{
 		{"navigator/told.go", "	if !e.Ends || a.Kind != processtable.KindSink ||", "	if len(e.Put) > 0 && a.Kind == processtable.KindSink && a.top() && s.Record != nil && !e.Ends {\n		e.Put = append(e.Put, a.toldNotices(s, 1, &message.Told{On: processtable.OnEnd}, nil)...)\n	}\n	if !e.Ends || a.Kind != processtable.KindSink ||"},

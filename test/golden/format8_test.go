@@ -80,13 +80,16 @@ data:
   - source -> rests
 `
 
-// retired is a version that begins no instance any more.
+// retired is a version that begins no instance any more; B removes its table without D, which is down.
 const retired = `
 process: retired
 version: 1
 starts: [B]
 activities:
   one: {node: B, program: pass}
+  two: {node: D, program: pass}
+control:
+  - one -> two
 `
 
 // gone is a version of which the table was removed.
@@ -184,12 +187,16 @@ func (m *maker) operators() {
 	m.command("B", "fmqm", "suspend", other, "--until", until)
 
 	m.removed()
-	m.command("B", "fmqm-define", "upload", file(m.T, retired))
-	m.command("B", "fmqm-define", "retire", "retired@1")
+	define := func(args ...string) { // D is told later
+		_, _, _ = fleet.Run(m.T, b.Binary("fmqm-define"), append(args, "--to", b.To())...)
+	}
+	define("upload", file(m.T, retired))
+	define("retire", "retired@1")
 	m.Until(m.ctx, "B has retired it", func() bool {
 		out, talk, _ := fleet.Run(m.T, b.Binary("fmqm"), "start", "retired@1", "--input", "{}", "--to", b.To())
 		return strings.Contains(out+talk, "retired")
 	})
+	m.command("B", "fmqm-define", "retire", "retired@1", "--without", "D", "--reason", "closed", "--yes")
 }
 
 // removed has B retire a version, which cannot be taken back for a moment, and remove its table.
