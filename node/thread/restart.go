@@ -61,7 +61,7 @@ func (m *Machine) recall(w *word, c *command, end *record.AuditRecord) {
 	}
 	m.table.Add(e)
 	s := newSettlement(e)
-	s.word, c.awaits = w, true
+	s.word, s.fresh, c.awaits = w, true, true
 	m.addEntry(s, e, e.Known, nil, &effects)
 	m.finish(s)
 }

@@ -28,6 +28,7 @@ type settlement struct {
 	ops     int
 	bytes   int
 	reload  bool  // the entry has messages that were not folded: if refused, read it again
+	fresh   bool  // the entry is there for this only: if refused, it is none, since its activity has ended
 	unsent  bool  // it puts the entry in error because another could never be done
 	word    *word // that it carries out; nil: none
 	answer  Answer
@@ -280,7 +281,7 @@ func (m *Machine) goOn(e *instancetable.Entry, own []message.Message) {
 // undo takes back what settle did to the table.
 func (m *Machine) undo(s *settlement) {
 	if s.entry != nil {
-		m.restore(s, &tentative{entry: s.entry})
+		m.restore(s, &tentative{entry: s.entry, fresh: s.fresh})
 	}
 	for _, t := range s.looked {
 		if t.tentative != nil && t.ends {
