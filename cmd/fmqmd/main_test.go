@@ -212,7 +212,7 @@ func TestCheckConfigAsJSON(t *testing.T) {
 	}
 	write("node: A\nnonsense: 1\nstore: pebble\n")
 	want := []finding{
-		{file, "error", `unknown key "nonsense"`, "remove it or correct it; the file has accept, audit, data, definers, events, identity, insecure, limits, links, listen, logs, network, node, old_signatures, operators, programs, remote_operators, rights, schedules, socket, staff, store", 2, 1},
+		{file, "error", `unknown key "nonsense"`, "remove it or correct it; the file has accept, audit, data, definers, events, identity, insecure, limits, links, listen, logs, network, node, old_signatures, operators, programs, remote_operators, retired, rights, schedules, socket, staff, store", 2, 1},
 		{file, "error", "the store pebble is not in this version", "write `store: badger`, or leave it out", 3, 8},
 	}
 	for _, more := range [][]string{nil, {"--connect"}} { // without a configuration there are no links to try
