@@ -50,7 +50,7 @@ type office struct {
 	mu     sync.Mutex
 	said   []saying
 	claims map[string]map[uint64]string // who has each claim of an item, as any site showed it
-	before map[string]bool              // items of before a home was restored
+	before map[uuid.UUID]bool           // instances that had begun before a home was restored
 	done   atomic.Int64                 // words that were answered with `done`
 }
 
@@ -137,7 +137,7 @@ func newOffice(t *testing.T, w weather) *office {
 	}
 	o := &office{
 		storm:  &storm{weather: w, t: t, rand: rand.New(rand.NewPCG(uint64(w.seed), 1)), inRow: map[*site]int{}, network: newNetworkOf(t, setup{staff: staff})},
-		claims: map[string]map[uint64]string{}, before: map[string]bool{},
+		claims: map[string]map[uint64]string{}, before: map[uuid.UUID]bool{},
 	}
 	o.network.Sites["A"].Upload(counters)
 	return o
@@ -225,6 +225,7 @@ func (o *office) restoresHome(ctx context.Context, name, activity string) {
 	lapse.copied, lapse.stopped = o.restores(ctx, name, func() {
 		before := o.doneOf(activity)
 		o.starts(ctx, len(o.begun)+6)
+		o.lapses(lapse) // these as well
 		_ = fleet.Until(ctx, func() (bool, error) { return o.doneOf(activity) >= before+6, nil }) // else the storm is too mild
 	})
 	o.lapses(lapse)
@@ -239,13 +240,13 @@ func (o *office) restoresHome(ctx context.Context, name, activity string) {
 	o.network.Connected(ctx)
 }
 
-// lapses notes what a home forgets, as far as that is known, and which items there were.
+// lapses notes what a home forgets, as far as that is known, and which instances have begun.
 func (o *office) lapses(l lapse) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.home = l
-	for item := range o.claims {
-		o.before[item] = true
+	for _, id := range o.begun {
+		o.before[id] = true
 	}
 }
 
@@ -337,7 +338,7 @@ func (o *office) list(ctx context.Context, client *api.Client, r api.WorkRequest
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, i := range page.Items {
-		if i.State != api.ItemClaimed || i.Activity == o.home.activity && o.before[i.Item] {
+		if i.State != api.ItemClaimed || i.Activity == o.home.activity && o.before[i.Instance] {
 			continue // home counts claims on from the copy, and others may show one that is lost
 		}
 		if o.claims[i.Item] == nil {
