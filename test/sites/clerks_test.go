@@ -225,7 +225,7 @@ func (o *office) restoresHome(ctx context.Context, name, activity string) {
 	lapse.copied, lapse.stopped = o.restores(ctx, name, func() {
 		before := o.doneOf(activity)
 		o.starts(ctx, len(o.begun)+6)
-		o.lapses(lapse) // these as well
+		o.lapses(lapse)                                                                           // these as well
 		_ = fleet.Until(ctx, func() (bool, error) { return o.doneOf(activity) >= before+6, nil }) // else the storm is too mild
 	})
 	o.lapses(lapse)
