@@ -39,7 +39,7 @@ CC_WORKS := $(shell echo '\#include <stdlib.h>' | $$($(GO) env CC) -E - >/dev/nu
 RACE := $(if $(and $(filter 1,$(CGO)),$(CC_WORKS)),-race)
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long worlds brokers tested-with storm faults sim mutants bench microbench lint fmt fuzz man clean
+.PHONY: help build demo test test-long tested-with storm faults sim mutants bench microbench lint fmt fuzz man clean
 
 help:
 	@echo 'make build   bin/fmqmd, bin/fmqm, bin/fmqm-define, and bin/fmqm-launch, which fmqmd starts programs through'
@@ -70,15 +70,9 @@ test: build tested-with
 	$(GO) run ./sim/run -seeds 60 -base 441  # those before are of TestWorlds
 
 test-long: build tested-with
-	$(MAKE) -j 2 --output-sync worlds brokers
-	$(TEST) -p 1 $(CROWDED)
-
-# Worlds have a time of their own: they take what processors the brokers leave, which start and are waited for most of the time.
-worlds:
-	nice -n 19 $(GO) run ./sim/run -seeds 5000
-
-brokers:
+	$(GO) run ./sim/run -seeds 5000
 	$(TEST) -p 2 ./test/broker $(CALM)
+	$(TEST) -p 1 $(CROWDED)
 
 tested-with:
 	@if [ -z '$(RACE)' ]; then \
