@@ -380,3 +380,24 @@ func TestASiteSpeaksForItself(t *testing.T) {
 		t.Errorf("of B, with whom A has no link, C is not believed: missing are %v", w.missing(table))
 	}
 }
+
+// A site that has given its final word hears that the version was taken back elsewhere: nothing begins here, and yet retiring it once more
+// is a new word, which the others take.
+func TestRetiringOnceMoreWhatOthersHaveTakenBack(t *testing.T) {
+	w := newWorld(t)
+	id, table := w.retired(both)
+	w.round()
+	if !w.Closed(id) {
+		t.Fatal("A has not given its word")
+	}
+	undo := &Said{Definition: table.Definition.String(), Number: 2, Undo: true}
+	if _, err := w.VersionTo(t.Context(), "B", VersionQuestion{Process: id.String(), Said: undo}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Retire(t.Context(), table, api.RetireRequest{Number: 3}, "alice"); err != nil {
+		t.Fatal(err)
+	}
+	if said, _ := w.Queue.Retirement(id); said.Number != 3 || said.Undo {
+		t.Errorf("said is number %d, undo %t", said.Number, said.Undo)
+	}
+}

@@ -156,7 +156,8 @@ func (t *Tables) Retire(ctx context.Context, table *processtable.Table, r api.Re
 	if reason := t.mayRetire(id, s); reason != "" {
 		return a, api.Errorf(api.CodeRefused, "sign as somebody who may define it (--key, --network)", "%s is not retired, nothing has changed: %s", id, reason)
 	}
-	if t.Queue.IsRetired(id) == r.Undo {
+	// What was said counts here, and not that nothing of it begins: who has given its final word may have heard since that it is taken back.
+	if said, was := t.Queue.Retirement(id); (was && !said.Undo) == r.Undo {
 		if err := t.take(ctx, id, s, by, true); err != nil {
 			return a, err
 		}
