@@ -22,6 +22,7 @@ import (
 	"fmqm/processtable"
 	"fmqm/queue"
 	"fmqm/queue/audit"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -204,7 +205,11 @@ func (e *Eraser) overwrite(ctx context.Context, s *record.Erasing) error {
 	var from []byte
 	for more := true; more; {
 		began := e.options.Scheduler.Now()
-		next, err := e.step(ctx, s, o, from)
+		var next []byte
+		err := commit.InLots(e.Bounds.Records, func(most int) (err error) {
+			next, err = e.step(ctx, s, o, from, most)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -218,15 +223,15 @@ func (e *Eraser) overwrite(ctx context.Context, s *record.Erasing) error {
 	return e.note(ctx, s, o)
 }
 
-// step is one transaction, and gives where the next begins; nil: there is none.
-func (e *Eraser) step(ctx context.Context, s *record.Erasing, o *overwriting, from []byte) (next []byte, err error) {
+// step is one transaction, of at most so many records, and gives where the next begins; nil: there is none.
+func (e *Eraser) step(ctx context.Context, s *record.Erasing, o *overwriting, from []byte, most int) (next []byte, err error) {
 	release, err := e.options.Site.HoldAudit(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	all, next, err := e.options.Queue.Erase(audit.Erase{
-		Instance: s.Instance, From: from, Limit: e.Bounds.Records, Bytes: e.Bounds.Bytes, Rewrite: o.change,
+		Instance: s.Instance, From: from, Limit: most, Bytes: e.Bounds.Bytes, Rewrite: o.change,
 	})
 	if err != nil || len(all) == 0 {
 		return next, err
@@ -239,9 +244,12 @@ func (e *Eraser) step(ctx context.Context, s *record.Erasing, o *overwriting, fr
 	if err != nil || !under {
 		return nil, err
 	}
-	s.Records += uint64(len(all))
-	now.Records = s.Records
-	return next, e.options.Site.Commit(ctx, &record.Tx{Rewrite: all, Erasing: &now})
+	now.Records = s.Records + uint64(len(all))
+	if err := e.options.Site.Commit(ctx, &record.Tx{Rewrite: all, Erasing: &now}); err != nil {
+		return nil, err
+	}
+	s.Records = now.Records
+	return next, nil
 }
 
 // note records that all is overwritten, with a line of history, unless one says the same already.

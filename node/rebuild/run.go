@@ -12,6 +12,7 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -211,45 +212,61 @@ func (r *rebuilding) sendInstance(ctx context.Context, o *owed) error {
 		part = min(r.mark.Part, uint64(o.sent)) // more may have ended since that nobody had told of
 	}
 	for part < uint64(len(o.spoken)) {
-		tx, next, err := r.chunk(ctx, o, part)
+		next, err := r.putSome(ctx, o, part, func(mark *record.Rebuild, next uint64) {
+			if part == 0 && !o.passage() {
+				mark.Instances++
+			}
+			mark.After, mark.Part = o.instance, next
+		})
 		if err != nil {
 			return err
 		}
-		mark := r.mark
-		if part == 0 && !o.passage() {
-			mark.Instances++
-		}
 		part = next
-		mark.Messages += uint64(len(tx.Put))
-		mark.After, mark.Part = o.instance, part
-		if err := r.commit(tx, mark); err != nil {
-			return err
-		}
 		failpoint.Hit("rebuild.chunk")
 	}
 	return nil
 }
 
-// chunk builds what one transaction puts of what an instance was sent, from part on, once there is room for
-// it. The next one begins at next.
-func (r *rebuilding) chunk(ctx context.Context, o *owed, part uint64) (tx *record.Tx, next uint64, err error) {
-	for {
-		roomy, err := r.roomy()
+// putSome puts in one transaction what there is room for of what an instance was sent, from part on, with the mark, of
+// which the caller notes how far that is. The next one begins at next.
+func (r *rebuilding) putSome(ctx context.Context, o *owed, part uint64, note func(mark *record.Rebuild, next uint64)) (next uint64, err error) {
+	if err := r.awaitRoom(ctx); err != nil {
+		return part, err
+	}
+	err = commit.InLots(chunkSize, func(most int) error {
+		tx, end, err := r.chunk(o, part, most)
 		if err != nil {
-			return nil, part, err
+			return err
 		}
-		if roomy {
-			break
+		next = end
+		mark := r.mark
+		mark.Messages += uint64(len(tx.Put))
+		note(&mark, next)
+		return r.commit(tx, mark)
+	})
+	return next, err
+}
+
+// awaitRoom waits until the transmission queue has room.
+func (r *rebuilding) awaitRoom(ctx context.Context) error {
+	for {
+		if roomy, err := r.roomy(); err != nil || roomy {
+			return err
 		}
 		r.say("the transmission queue is long", nil)
 		r.pause(ctx)
 		if ctx.Err() != nil {
-			return nil, part, ctx.Err()
+			return ctx.Err()
 		}
 	}
+}
+
+// chunk builds a transaction that puts what an instance was sent, from part on, at most so many messages.
+// The next one begins at next.
+func (r *rebuilding) chunk(o *owed, part uint64, most int) (tx *record.Tx, next uint64, err error) {
 	tx = &record.Tx{}
 	size := 0
-	for ; part < uint64(len(o.spoken)) && len(tx.Put) < chunkSize && size < chunkBytes; part++ {
+	for ; part < uint64(len(o.spoken)) && len(tx.Put) < most && size < chunkBytes; part++ {
 		m, err := o.def.Again(o.spoken[part])
 		if err != nil {
 			return nil, part, fmt.Errorf("instance %s: %w", o.instance, err)

@@ -74,13 +74,8 @@ func (r *rebuilding) sendPassed(ctx context.Context) error {
 	s := survey{of: r.of, peer: r.peer, mark: r.mark}
 	return s.passed(ctx, map[processtable.NodeID]bool{}, func(o *owed) error {
 		for part := uint64(0); part < uint64(len(o.spoken)); {
-			tx, next, err := r.chunk(ctx, o, part)
+			next, err := r.putSome(ctx, o, part, func(*record.Rebuild, uint64) {})
 			if err != nil {
-				return err
-			}
-			mark := r.mark
-			mark.Messages += uint64(len(tx.Put))
-			if err := r.commit(tx, mark); err != nil {
 				return err
 			}
 			part = next

@@ -9,6 +9,7 @@ import (
 	"fmqm/message"
 	"fmqm/processtable"
 	"fmqm/queue/audit"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -134,12 +135,16 @@ func (r *Retention) Thin(ctx context.Context, process processtable.ProcessID, id
 // thin does not let others go first, as what has ended does: the loop goes on meanwhile, and would be faster.
 func (r *Retention) thin(ctx context.Context, t audit.Thin) error {
 	for more := true; more && ctx.Err() == nil; {
-		var tx *record.Tx
-		var err error
-		if tx, _, more, err = r.options.Queue.Thin(t); err != nil || tx == nil {
-			return err
-		}
-		if err := r.options.Site.Commit(ctx, tx); err != nil {
+		err := commit.InLots(t.Limit, func(most int) error {
+			t.Limit = most // the rest is of the same kind
+			var tx *record.Tx
+			var err error
+			if tx, _, more, err = r.options.Queue.Thin(t); err != nil || tx == nil {
+				return err
+			}
+			return r.options.Site.Commit(ctx, tx)
+		})
+		if err != nil {
 			return err
 		}
 	}

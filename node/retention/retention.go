@@ -16,6 +16,7 @@ import (
 	"fmqm/processtable"
 	"fmqm/queue"
 	"fmqm/queue/audit"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -108,7 +109,7 @@ type Instance struct {
 type Bounds struct {
 	Page       int   // instances that one step of the walk reads
 	Candidates int   // instances that one walk chooses, in order: 32 bytes each
-	Records    int   // audit records that one transaction removes
+	Records    int   // audit records that one transaction removes, at most
 	Reclaim    int64 // bytes that have to be removed before the store gives room back, see reclaimShare
 }
 
@@ -397,7 +398,11 @@ func (r *Retention) Hold(ctx context.Context) (release func(), err error) {
 func (r *Retention) forget(ctx context.Context, i message.InstanceID, stopped bool) error {
 	for ctx.Err() == nil {
 		began := r.options.Scheduler.Now()
-		more, err := r.forgetSome(ctx, audit.Forget{Instance: i, Stopped: stopped, Time: began, Limit: r.Bounds.Records})
+		more := false
+		err := commit.InLots(r.Bounds.Records, func(most int) (err error) {
+			more, err = r.forgetSome(ctx, audit.Forget{Instance: i, Stopped: stopped, Time: began, Limit: most})
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -123,6 +123,7 @@ func (x *watch) family(s *site, r *record.AuditRecord) {
 		x.starts[id], x.children[id] = true, true
 		x.world.touched[id] += x.world.touched[r.Instance]
 		x.world.weaker[id] = x.world.weaker[r.Instance]
+		x.resent[id] = len(x.lost) > 0 // a rebuild that is under way may send it again to a site of its own process
 	case r.Event == record.EventCancelled, r.Event == record.EventStopped, r.TimedOut, byHand(r):
 		x.world.touched[id]++
 		if !x.world.independent(r) && !x.shadows[s.name].ended[message.Entry{Instance: id, Activity: processtable.Sink}] {

@@ -25,7 +25,7 @@ type watch struct {
 	commits int
 	last    time.Duration      // when the last one was
 	lost    map[name]bool      // sites of which a disk was lost
-	resent  map[uuid.UUID]bool // instances that a schedule has started since, in which such a site has a part
+	resent  map[uuid.UUID]bool // instances that a schedule or another instance has started since, in which such a site has a part
 	cloned  map[name]bool      // sites of which a clone ran: nobody saw what that had on disk
 
 	uploads  map[processtable.ProcessID]bool          // that somebody uploads
