@@ -21,6 +21,7 @@ import (
 	"fmqm/processtable"
 	"fmqm/queue"
 	"fmqm/queue/audit"
+	"fmqm/queue/commit"
 	"fmqm/queue/record"
 )
 
@@ -299,6 +300,19 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 	}
 	if p.a.invoked() != 0 {
 		t.Error("it ran again")
+	}
+}
+
+// What is too large for one transaction goes in several: keys may be long, and what lies apart has many pieces
+// (world 4239: a node that had more to remove than its disk took at once stopped).
+func TestRetentionRemovesInSmallerLotsWhatIsTooLarge(t *testing.T) {
+	p := newKeepers(t)
+	id := uuid.UUID{7}
+	p.run(id)
+	p.a.each = commit.MaxLarge / 7 // the start's removal with its places in lists, and what stays, but not that of all four
+	p.a.clock.pass(2 * day90)
+	if s := p.a.round(retention.Policy{Age: day90}); p.a.records(id) != 0 || s.Instances != 0 || s.Remnants != 1 {
+		t.Errorf("%+v, %d records", s, p.a.records(id))
 	}
 }
 

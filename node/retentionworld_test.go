@@ -97,15 +97,16 @@ func (c *handClock) AfterFunc(d time.Duration, f func()) func() bool {
 // outliving is a store that outlives its node, and counts how often it was compacted; it may have no room for that.
 type outliving struct {
 	*badger.Engine
-	compacted *int
-	full      *bool
+	of *keeper
 }
 
 func (outliving) Close() error { return nil }
 
+func (o outliving) Size(b *store.Batch) int64 { return o.Engine.Size(b) + o.of.each*int64(len(b.Ops)) }
+
 func (o outliving) Compact(ctx context.Context) error {
-	*o.compacted++
-	if *o.full {
+	o.of.compacted++
+	if o.of.full {
 		return store.ErrNoSpace
 	}
 	return o.Engine.Compact(ctx)
@@ -121,6 +122,7 @@ type keeper struct {
 
 	compacted int
 	full      bool
+	each      int64     // what a change counts beside its bytes
 	log       io.Writer // nil: the test's, from warnings on
 	peers     map[processtable.NodeID]Peer
 	gone      map[sentKey]uint64 // what sent has given, which is trimmed with the next commit
@@ -179,7 +181,7 @@ func (k *keeper) openOnly(name string) {
 		log = zerolog.New(k.log)
 	}
 	k.Node, err = Open(Options{
-		Name: processtable.NodeID(name), Engine: outliving{k.engine, &k.compacted, &k.full}, Registry: registry, Scheduler: task.Goroutines{Clock: k.clock},
+		Name: processtable.NodeID(name), Engine: outliving{k.engine, k}, Registry: registry, Scheduler: task.Goroutines{Clock: k.clock},
 		Log: log, Peers: k.peers,
 		Observe: func(r record.AuditRecord) { k.ends <- r },
 	})
