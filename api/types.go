@@ -209,7 +209,7 @@ type Unreachable struct {
 type ListRequest struct {
 	All        bool            // also those that have ended
 	Everywhere bool            // also those that were started at other sites, of the processes that this node has a part in
-	State      InstanceState   // only those in this state; empty: in any. With finished and terminated, those that have ended
+	State      InstanceState   // only those in this state; empty: in any. With finished and terminated, those that have ended; with suspended, those of which something is
 	States     []InstanceState // instead of State: only those in one of these, of which none is unknown
 	Process    string          // only those of NAME or NAME@VERSION; empty: of any process
 	InError    bool            // only those with an activity in error
@@ -270,7 +270,8 @@ type Instance struct {
 	Priority  *int          `json:"priority,omitempty"`   // as in Status
 	Parent    *Parent       `json:"parent,omitempty"`     // as in Status
 	State     InstanceState `json:"state"`
-	InError   int           `json:"in_error,omitempty"` // activities that told of an error; of a running instance
+	InError   int           `json:"in_error,omitempty"`  // activities that told of an error; of a running instance
+	Suspended bool          `json:"suspended,omitempty"` // it, or an activity of it, as far as its origin knows; of a running instance
 	Started   time.Time     `json:"started,omitzero"`
 	Ended     time.Time     `json:"ended,omitzero"`
 	Origin    string        `json:"origin,omitempty"` // the node where it was started

@@ -30,7 +30,7 @@ func (n *Node) respond(ctx context.Context, peer processtable.NodeID, kind strin
 		return question.Answer(body, func(q tables.VersionQuestion) (tables.VersionReport, error) { return n.tables.VersionTo(ctx, peer, q) })
 	case tables.AskNode:
 		return question.Answer(body, func(q tables.NodeQuestion) (tables.NodeReport, error) { return n.tables.ReportNode(q), nil })
-	case answer.AskList, answer.AskFind, answer.AskSearch:
+	case answer.AskList, answer.AskFind, answer.AskSearch, answer.AskResting:
 		return question.Answer(body, func(q answer.ListQuestion) (answer.ListReport, error) { return n.answers.ListTo(ctx, peer, q) })
 	case answer.AskActive:
 		return question.Answer(body, func(q answer.ActiveQuestion) (answer.ActiveReport, error) { return n.answers.ActiveTo(peer, q) })

@@ -49,6 +49,10 @@ func TestAnInstanceIsSuspended(t *testing.T) {
 			t.Errorf("%s: %+v", s.State, in)
 		}
 	}
+	rest := api.ListRequest{State: api.InstanceSuspended, Limit: 10}
+	if l, err := n.List(t.Context(), rest); err != nil || len(l.Instances) != 2 || !l.Instances[0].Suspended || l.Instances[0].State != api.InstanceRunning {
+		t.Errorf("suspended are, with the child: %+v, %v", l.Instances, err)
+	}
 	if err := n.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +68,9 @@ func TestAnInstanceIsSuspended(t *testing.T) {
 	}
 	if w, err := n.Resume(t.Context(), id, api.ResumeRequest{}); err != nil || w.Result != api.WordDone {
 		t.Fatalf("%+v, %v", w, err)
+	}
+	if l, err := n.List(t.Context(), rest); err != nil || slices.ContainsFunc(l.Instances, func(i api.Instance) bool { return i.Instance == id }) {
+		t.Errorf("suspended is, after the resume: %+v, %v", l.Instances, err)
 	}
 	s, err := n.Wait(t.Context(), id)
 	if err != nil || s.State != api.InstanceFinished || len(s.Suspends)+len(s.Pending) > 0 {

@@ -43,6 +43,8 @@ func (s *Sought) reads() bool {
 // kind is that of the question.
 func (q *ListQuestion) kind() string {
 	switch {
+	case q.asksSuspended():
+		return AskResting
 	case q.plain():
 		return AskList
 	case len(q.Search) > 0:

@@ -87,7 +87,7 @@ func newFindWorld(t *testing.T) *findWorld {
 			return json.Marshal(ActiveReport{w.active})
 		case kind == AskHeld:
 			return json.Marshal(HeldReport{Instances: w.held})
-		case kind == AskSearch && w.told != "":
+		case (kind == AskSearch || kind == AskResting) && w.told != "":
 			w.asked = string(body)
 			return []byte(w.told), nil
 		}
@@ -172,6 +172,19 @@ func (w *findWorld) put(d *datadriven.TestData, m message.Message) {
 	w.commit(&record.Tx{Put: []message.Message{m}})
 }
 
+// mark puts what an operator has said of an instance, and that was acted on.
+func (w *findWorld) mark(d *datadriven.TestData) {
+	id, n := w.process(d), w.number(d)
+	m := message.Mark{ID: numbered(100 + n), Activity: processtable.ActivityID(arg(d, "activity")), Time: w.time("12:30")}
+	switch d.Cmd {
+	case "resume":
+		m.ID, m.Lifts = numbered(200+n), []message.WordID{m.ID}
+	case "expedite":
+		m.ID, m.Rank = numbered(50+n), message.RankOf(9)
+	}
+	w.commit(&record.Tx{Put: []message.Message{m.Message(message.Queue{Process: id, Node: "A"}, numbered(n), "A", uint64(n))}})
+}
+
 func (w *findWorld) run(d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "start":
@@ -202,6 +215,8 @@ func (w *findWorld) run(d *datadriven.TestData) string {
 		w.put(d, message.Message{Header: message.Header{Activity: processtable.ActivityID(arg(d, "activity")), Source: "before", Kind: message.KindConnector, Control: message.True}})
 	case "sent": // and waits for B
 		w.put(d, message.Message{Header: message.Header{Queue: message.Queue{Node: "B"}, Activity: "ship", Source: "check", Kind: message.KindConnector, Control: message.True}})
+	case "suspend", "resume", "expedite":
+		w.mark(d)
 	case "b":
 		w.mu.Lock()
 		w.silent, w.active, w.held = arg(d, "silent") != "", w.all(arg(d, "active")), w.all(arg(d, "held"))
@@ -267,7 +282,11 @@ func (w *findWorld) list(d *datadriven.TestData) string {
 		}
 		var page []string
 		for _, i := range a.Instances {
-			page = append(page, fmt.Sprintf("%d %s", i.Instance[15], i.State))
+			line := fmt.Sprintf("%d %s", i.Instance[15], i.State)
+			if i.Suspended {
+				line += " suspended"
+			}
+			page = append(page, line)
 		}
 		pages = append(pages, strings.Join(page, ", "))
 		for _, u := range a.Unreachable {

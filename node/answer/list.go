@@ -169,7 +169,7 @@ func (a *Answers) believedList(node processtable.NodeID, q ListQuestion, r ListR
 	r.More = r.More && q.below(r.Next)
 	r.Instances = slices.DeleteFunc(r.Instances, func(i api.Instance) bool {
 		id, err := processtable.ParseProcessID(i.Process)
-		if err != nil || !q.of(id) || !q.below(placeOf(i)) || i.Started.Before(q.Since) || !q.Until.IsZero() && !i.Started.Before(q.Until) || !q.wants(i.State) || !q.begunBy(i.Parent) {
+		if err != nil || !q.of(id) || !q.below(placeOf(i)) || i.Started.Before(q.Since) || !q.Until.IsZero() && !i.Started.Before(q.Until) || !q.wants(&i) || !q.begunBy(i.Parent) {
 			return true
 		}
 		if i.State == api.InstanceUnknown && a.startedHere(id, i.Instance) {

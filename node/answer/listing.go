@@ -17,11 +17,13 @@ import (
 	"fmqm/queue/record"
 )
 
-// AskList and AskFind are the kinds of question that ListTo answers. A site of before knows only the first, and
-// would pass over what it does not know of a question: so one that has more goes by the second, which it refuses.
+// AskList, AskFind and AskResting are kinds of question that ListTo answers. A site of before knows only the first, and
+// would pass over what it does not know of a question: so one that has more goes by the second, which it refuses, and one
+// for what is suspended, of which sites of before have none, by the third.
 const (
-	AskList = "list"
-	AskFind = "find"
+	AskList    = "list"
+	AskFind    = "find"
+	AskResting = "resting"
 )
 
 // Bounds of one answer of a list: it says how far it has come, and the next goes on there.
@@ -76,9 +78,14 @@ func (q *ListQuestion) states() []api.InstanceState {
 	return q.States
 }
 
-// wants says whether a state is asked for.
-func (q *ListQuestion) wants(s api.InstanceState) bool {
-	return len(q.states()) == 0 || slices.Contains(q.states(), s)
+// wants says whether the state of an instance is asked for. One of which something is suspended runs, or is in error, all the same.
+func (q *ListQuestion) wants(i *api.Instance) bool {
+	return len(q.states()) == 0 || slices.Contains(q.states(), i.State) || i.Suspended && q.asksSuspended()
+}
+
+// asksSuspended: what is suspended is asked for, beside other states.
+func (q *ListQuestion) asksSuspended() bool {
+	return slices.Contains(q.states(), api.InstanceSuspended)
 }
 
 func hasEnded(s api.InstanceState) bool {
@@ -262,7 +269,7 @@ func (p *page) add(ctx context.Context, places []audit.Place) (full bool, err er
 			if i.Errors = shownErrors(i.Errors); !q.InError {
 				i.Errors = nil
 			}
-			if q.wants(i.State) && (!q.InError || i.InError > 0) && waits[n] {
+			if q.wants(&i) && (!q.InError || i.InError > 0) && waits[n] {
 				r.Instances = append(r.Instances, i)
 				p.size += sizeOf(i)
 			}
@@ -324,7 +331,7 @@ func (p *page) read(ctx context.Context, places []audit.Place, limit int) (found
 			return nil, nil, at, err
 		}
 		asked := i.State == api.InstanceRunning && i.InError > 0 // its state is for its nodes to tell
-		if q.InError && i.InError == 0 || !q.wants(i.State) && !asked {
+		if q.InError && i.InError == 0 || !q.wants(&i) && !asked {
 			continue
 		}
 		found = append(found, i)
@@ -338,11 +345,14 @@ func (a *Answers) listed(started record.AuditRecord, ended *record.AuditRecord) 
 		Instance: started.Instance, Process: started.Process.String(), Origin: string(a.Self),
 		Key: started.Reason, State: api.InstanceRunning, Started: started.Time, Parent: report.ParentOf(&started), StartedBy: started.By,
 	}
-	if i.Priority, err = a.priorityOf(started); err != nil {
+	marks, err := a.marksOf(started)
+	if err != nil {
 		return i, err
 	}
+	i.Priority = a.priorityOf(started, marks)
 	switch {
 	case ended == nil:
+		i.Suspended = slices.ContainsFunc(message.InForce(marks), func(m message.Marked) bool { return m.Origin == a.Self })
 		err = a.listRunning(&i, started)
 	case ended.Event == record.EventStopped:
 		i.State, i.Ended = api.InstanceTerminated, ended.Time
@@ -352,13 +362,12 @@ func (a *Answers) listed(started record.AuditRecord, ended *record.AuditRecord) 
 	return i, err
 }
 
-// priorityOf is the priority of an instance that was started here, as it is now.
-func (a *Answers) priorityOf(started record.AuditRecord) (*int, error) {
+// marksOf are the marks of an instance that was started here.
+func (a *Answers) marksOf(started record.AuditRecord) (marks []message.Marked, err error) {
 	found, err := a.Queue.Marks(started.Process, started.Instance)
 	if err != nil {
 		return nil, err
 	}
-	var marks []message.Marked
 	for i := range found {
 		mark, err := message.MarkOf(&found[i])
 		if err != nil {
@@ -366,10 +375,15 @@ func (a *Answers) priorityOf(started record.AuditRecord) (*int, error) {
 		}
 		marks = append(marks, mark)
 	}
+	return marks, nil
+}
+
+// priorityOf is the priority of an instance that was started here, as it is now.
+func (a *Answers) priorityOf(started record.AuditRecord, marks []message.Marked) *int {
 	if last := message.Expedited(marks, a.Self); last != nil {
-		return api.ShownPriority(last.Rank.Priority(api.DefaultPriority)), nil
+		return api.ShownPriority(last.Rank.Priority(api.DefaultPriority))
 	}
-	return report.PriorityOf(a.tableOf(started.Process), &started), nil
+	return report.PriorityOf(a.tableOf(started.Process), &started)
 }
 
 // listRunning adds what the origin's queue says of an instance that has not ended: an

@@ -24,7 +24,7 @@ type filter struct {
 // filterFlags are those of every command that is about many instances.
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "state", Usage: "only those in `STATE`: running, in-error, finished, terminated, or unknown; can be repeated (in-error: nothing else goes on; unknown: something waits for an instance that the site where it is said to be started does not know)"},
+		&cli.StringSliceFlag{Name: "state", Usage: "only those in `STATE`: running, suspended, in-error, finished, terminated, or unknown; can be repeated (suspended: it runs or is in error, and it or an activity of it rests; in-error: nothing else goes on; unknown: something waits for an instance that the site where it is said to be started does not know)"},
 		&cli.StringFlag{Name: "process", Usage: "only those of `NAME[@VERSION]`"},
 		&cli.BoolFlag{Name: "in-error", Usage: "only those with an activity in error, also where others go on"},
 		&cli.StringFlag{Name: "activity", Usage: "only those in which `ACTIVITY` is in error, or waits or runs at its site"},
@@ -118,7 +118,7 @@ func (f *filter) readStates(c *cli.Context) error {
 		case word == "":
 			return common.Usagef("--state is empty: write which instances are meant, or leave it out")
 		case !slices.Contains(known, state):
-			return common.Usagef("--state %s: write running, in-error, finished, terminated or unknown", word)
+			return common.Usagef("--state %s: write running, suspended, in-error, finished, terminated or unknown", word)
 		case slices.Contains(f.request.States, state):
 			continue
 		}

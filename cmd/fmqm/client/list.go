@@ -152,10 +152,17 @@ func listColumns(terminal, ended bool, now time.Time) ([]string, func(api.Instan
 }
 
 // listState says beside the state how many activities are in error although the instance
-// still runs.
+// still runs, and whether something of it is suspended.
 func listState(i api.Instance) string {
+	var more []string
 	if i.InError > 0 && i.State == api.InstanceRunning {
-		return fmt.Sprintf("%s (%d in error)", i.State, i.InError)
+		more = append(more, fmt.Sprintf("%d in error", i.InError))
 	}
-	return string(i.State)
+	if i.Suspended {
+		more = append(more, "suspended")
+	}
+	if len(more) == 0 {
+		return string(i.State)
+	}
+	return fmt.Sprintf("%s (%s)", i.State, strings.Join(more, ", "))
 }

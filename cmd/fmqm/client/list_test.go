@@ -53,3 +53,26 @@ INSTANCE                              PROCESS  STATE                 STARTED    
 		})
 	}
 }
+
+// What is suspended says so, whatever else is said of it.
+func TestAListSaysWhatIsSuspended(t *testing.T) {
+	instance, err := api.ParseInstance(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked []api.ListRequest
+	to := apitest.Serve(t, &apitest.Backend{OnList: func(_ context.Context, r api.ListRequest) (api.ListAnswer, error) {
+		asked = append(asked, r)
+		one := api.Instance{Instance: instance, Process: "p@1", State: api.InstanceRunning, Suspended: true, Started: at}
+		two := one
+		two.InError = 2
+		return api.ListAnswer{Instances: []api.Instance{one, two}}, nil
+	}})
+	r := fmqm(to, "", "list", "--state", "suspended")
+	if r.code != 0 || !strings.Contains(r.out, "running (suspended)") || !strings.Contains(r.out, "running (2 in error, suspended)") {
+		t.Errorf("exit %d: %s", r.code, r.out)
+	}
+	if len(asked) != 1 || asked[0].State != api.InstanceSuspended {
+		t.Errorf("asked for %+v", asked)
+	}
+}
