@@ -28,6 +28,7 @@ require (
 	github.com/prometheus/common v0.72.0
 	github.com/rabbitmq/amqp091-go v1.16.0
 	github.com/robfig/cron/v3 v3.0.1
+	github.com/tidwall/btree v1.8.2
 	google.golang.org/protobuf v1.36.12
 )
 

@@ -242,6 +242,7 @@ func (m *Manager) publish(r *commit.Report) {
 	m.publishTables(r)
 	for _, done := range r.Done {
 		w := workOf(done)
+		m.Queue.Written(w.Ops)
 		m.depths.apply(w)
 		m.usage.apply(w.Charges)
 		m.refund(w.Claims)

@@ -65,6 +65,15 @@ func (m *Manager) loadMarkers() {
 	})
 }
 
+// loadRunning finds, beside the first commits, which instances run.
+func (m *Manager) loadRunning() {
+	m.background.Go(func() {
+		if err := m.LoadRunning(m.closing.Load); err != nil && !errors.Is(err, read.ErrEnough) {
+			_ = m.read.Judge(err) // it stops the manager, unless that is closed already
+		}
+	})
+}
+
 // findMarkers notes the instances that have a marker or marks, and gives those that have marks.
 func (m *Manager) findMarkers() (found bool, suspended []place, err error) {
 	err = m.entriesOf(record.ClassMarker, func(id processtable.ProcessID, e message.Entry, k message.Key) {

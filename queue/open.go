@@ -65,6 +65,7 @@ func openWith(engine store.Engine, o Options, steps []format.Step) (*Manager, er
 	m.begin()
 	m.startCount()
 	m.loadMarkers()
+	m.loadRunning()
 	m.sched.Go(m.commitLoop)
 	m.sched.Go(m.timers.Run)
 	return m, nil

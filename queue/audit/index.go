@@ -31,11 +31,15 @@ type listing struct {
 	ranges  []*keyRange
 	seeks   *seeking // what is looked at of each; nil: nothing
 	bounds  searchBounds
+	// running is what runs, if that is known; else it is read from the store.
+	running []processRuns
+	known   bool
 }
 
 // keyRange is one of them, as far as it was read.
 type keyRange struct {
 	prefix []byte
+	runs   *runs // it is in memory, and has no prefix
 	of     record.Listed
 	tails  []tail // read, and not given yet
 	next   int    // of tails
@@ -129,6 +133,11 @@ func (l *listing) fillAll() error {
 func (l *listing) addRanges(of record.Listed) error {
 	prefix := []byte{record.ClassListed, byte(of)}
 	switch {
+	case of == record.ListedRunning && l.known:
+		for _, r := range l.running {
+			l.ranges = append(l.ranges, &keyRange{runs: r.runs, of: of})
+		}
+		return nil
 	case l.o.Process.Version != 0:
 		l.addRange(of, l.o.Process)
 		return nil
@@ -226,25 +235,16 @@ func (l *listing) fill(r *keyRange) error {
 	if r.end {
 		return nil
 	}
-	scan := store.ScanOptions{Prefix: r.prefix, From: r.from, Reverse: !l.o.Oldest, KeysOnly: true}
-	if r.from == nil {
-		switch {
-		case l.o.Oldest && l.lo != nil:
-			scan.From = append(bytes.Clone(r.prefix), l.lo...)
-		case !l.o.Oldest && l.hi != nil:
-			scan.From = append(bytes.Clone(r.prefix), l.hi...)
-		}
-	}
 	var last []byte // of those that were given before
 	if len(r.from) > 0 {
 		last = r.from[len(r.prefix):][:placeSize]
 	}
 	r.end = true
-	err := l.in.Each(scan, func(key, _ []byte) error {
-		if len(key) < len(r.prefix)+placeSize {
-			return record.Damaged(key, record.ErrKey.Error())
-		}
-		at, cause := key[len(r.prefix):][:placeSize], key[len(r.prefix)+placeSize:]
+	each := l.eachKey
+	if r.runs != nil {
+		each = l.eachRun
+	}
+	err := each(r, func(at, cause []byte) error {
 		switch {
 		case last != nil && bytes.Equal(at, last):
 			return nil
@@ -270,6 +270,25 @@ func (l *listing) fill(r *keyRange) error {
 		err = nil
 	}
 	return err
+}
+
+// eachKey visits the places of a range of keys, from where it was read to, with the causes behind them.
+func (l *listing) eachKey(r *keyRange, visit func(at, cause []byte) error) error {
+	scan := store.ScanOptions{Prefix: r.prefix, From: r.from, Reverse: !l.o.Oldest, KeysOnly: true}
+	if r.from == nil {
+		switch {
+		case l.o.Oldest && l.lo != nil:
+			scan.From = append(bytes.Clone(r.prefix), l.lo...)
+		case !l.o.Oldest && l.hi != nil:
+			scan.From = append(bytes.Clone(r.prefix), l.hi...)
+		}
+	}
+	return l.in.Each(scan, func(key, _ []byte) error {
+		if len(key) < len(r.prefix)+placeSize {
+			return record.Damaged(key, record.ErrKey.Error())
+		}
+		return visit(key[len(r.prefix):][:placeSize], key[len(r.prefix)+placeSize:])
+	})
 }
 
 // run visits what the ranges have, merged.

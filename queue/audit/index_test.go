@@ -267,6 +267,13 @@ func (s *indexSite) same(when string) {
 
 // compare compares the pages of a list, and how many there are, with what a scan finds.
 func (s *indexSite) compare(when string, o audit.ListOptions, terms []wanted) {
+	fromMemory := s.FromStore()
+	s.compareOnce(when+", from the store", o, terms)
+	fromMemory()
+	s.compareOnce(when, o, terms)
+}
+
+func (s *indexSite) compareOnce(when string, o audit.ListOptions, terms []wanted) {
 	want := s.scanned(o, terms)
 	if got := s.paged(o); fmt.Sprint(got) != fmt.Sprint(want) {
 		s.t.Fatalf("%s: %+v\ngot  %v\nwant %v", when, o, got, want)

@@ -207,8 +207,9 @@ func (q *Queue) walk(o ListOptions, w walking, visit func(Place, record.Listed) 
 		}
 		below = Place{started.Time, o.Before}
 	}
+	running, known := q.running.asked(&o) // before the store: what ends in between stands in both, and once in the list
 	err = q.engine.View(func(r store.Reader) error {
-		l := listing{in: q.records.In(r), o: o, bounds: q.bounds, counted: w.counted, chunk: min(max(w.wanted, leastRead), mostRead)}
+		l := listing{in: q.records.In(r), o: o, bounds: q.bounds, counted: w.counted, chunk: min(max(w.wanted, leastRead), mostRead), running: running, known: known}
 		l.bound(below)
 		if err := l.begin(); err != nil {
 			return err

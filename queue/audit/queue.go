@@ -17,6 +17,7 @@ type Queue struct {
 	thinned   atomic.Bool // retention has removed something
 	ends      ends
 	bounds    searchBounds
+	running   running
 }
 
 // Processes says which process queues a node has.
