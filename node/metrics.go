@@ -25,6 +25,8 @@ type Stats struct {
 	Programs  []ProgramStats
 	Peers     []PeerStats
 	Parked    map[processtable.ProcessID]int // messages that wait for their process's table
+	Offered   int                            // work items, and notices, of this node's worklists that nobody has
+	Claimed   int                            // those that somebody has
 }
 
 // What was counted of one process, and of one program, at this node.
@@ -52,6 +54,8 @@ func (n *Node) Stats() (Stats, error) {
 		SetAside: n.setAside.Load(), Absorbed: n.absorbed.Load(), Parked: n.queue.Parked(),
 	}
 	s.Aside, s.Counted = n.queue.RefusedCount()
+	items, offered := n.desk.Counts()
+	s.Offered, s.Claimed = offered, items-offered
 	for _, t := range n.threads() {
 		p := t.Stats()
 		p.Stored, _ = n.queue.Depth(p.Process)

@@ -136,6 +136,7 @@ var (
 	setAside         = desc("messages_set_aside_total", "Messages that this site refused because of their content.")
 	droppedLate      = desc("messages_dropped_late_total", "Messages that were dropped: they came late for a retired process whose table was removed.")
 	aside            = desc("messages_aside", "Refused messages that wait for an operator now.")
+	workItems        = desc("work_items", "Work items and notices on this node's worklists: offered, or claimed by somebody.", "state")
 	spaceLow         = desc("store_space_low", "1 while the store's file system has so little room that the node takes on no work, else 0.")
 	storeBytes       = desc("store_size_bytes", "Size of the store's directory on disk.")
 	storeFree        = desc("store_free_bytes", "Free space on the store's file system that the daemon can use.")
@@ -167,6 +168,8 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	out.gauge(mailboxes, float64(s.Queue.Dirty))
 	out.gauge(congested, oneIf(s.Congested))
 	out.gauge(spaceLow, oneIf(s.SpaceLow))
+	out.gauge(workItems, float64(s.Offered), "offered")
+	out.gauge(workItems, float64(s.Claimed), "claimed")
 	out.counter(setAside, s.SetAside)
 	out.counter(droppedLate, s.Absorbed)
 	if s.Counted {

@@ -167,6 +167,8 @@ func TestMetrics(t *testing.T) {
 			{"fmqm_broker_state", []string{"state=connecting"}, 1, 1},
 			{"fmqm_broker_state", []string{"state=blocked"}, 0, 0},
 			{"fmqm_broker_published_total", nil, 0, 0},
+			{"fmqm_work_items", []string{"state=offered"}, 0, 0},
+			{"fmqm_work_items", []string{"state=claimed"}, 0, 0},
 			{"fmqm_store_space_low", nil, 0, 0},
 			{"fmqm_commit_duration_seconds", nil, 2, 100},
 			{"fmqm_transactions_total", nil, 2, 100},
