@@ -21,6 +21,7 @@ type ExpediteRequest struct {
 	Priority int    `json:"priority"`         // 0 to MaxPriority
 	Reason   string `json:"reason,omitempty"` // the operator's, for the history; at most MaxReason bytes
 	Word     WordID `json:"word,omitzero"`    // a UUIDv7: with the same one it is not done twice
+	Quick    bool   `json:"quick,omitempty"`  // as of a SuspendRequest
 }
 
 func (s server) expedite(w http.ResponseWriter, r *http.Request) (Word, error) {

@@ -17,6 +17,9 @@ type SuspendRequest struct {
 	Until    time.Time `json:"until,omitzero"`   // it goes on then by itself
 	Reason   string    `json:"reason,omitempty"` // the operator's, for the history; at most MaxReason bytes
 	Word     WordID    `json:"word,omitzero"`    // a UUIDv7: with the same one it is not done twice
+	// Quick: the node where the instance was started, if it is the one that is asked, asks no other first how far it is. It is
+	// for one of many: the history may show it before what others have done, and had not told yet.
+	Quick bool `json:"quick,omitempty"`
 }
 
 // ResumeRequest says which suspends of an instance are to be lifted: all that are known where it was started,

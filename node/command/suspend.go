@@ -49,23 +49,37 @@ type SuspendReport struct {
 func (c *Commands) Suspend(ctx context.Context, id message.InstanceID, r api.SuspendRequest) (api.Word, error) {
 	return c.suspend(ctx, SuspendQuestion{
 		Instance: id, Scope: r.Scope, Activity: r.Activity, Until: r.Until, Reason: r.Reason, ID: r.Word,
-	})
+	}, r.Quick)
 }
 
 // Resume lifts suspends: all that are known where the instance was started, those of one activity, or one.
 func (c *Commands) Resume(ctx context.Context, id message.InstanceID, r api.ResumeRequest) (api.Word, error) {
 	return c.suspend(ctx, SuspendQuestion{
 		Instance: id, Scope: r.Scope, Activity: r.Activity, Resume: true, Only: r.Only, Reason: r.Reason, ID: r.Word,
-	})
+	}, false)
 }
 
 // Expedite gives an instance another priority, at every node of its process, as Suspend does.
 func (c *Commands) Expedite(ctx context.Context, id message.InstanceID, r api.ExpediteRequest) (api.Word, error) {
-	return c.suspend(ctx, SuspendQuestion{Instance: id, Rank: message.RankOf(int64(r.Priority)), Reason: r.Reason, ID: r.Word})
+	return c.suspend(ctx, SuspendQuestion{Instance: id, Rank: message.RankOf(int64(r.Priority)), Reason: r.Reason, ID: r.Word}, r.Quick)
 }
 
-func (c *Commands) suspend(ctx context.Context, q SuspendQuestion) (api.Word, error) {
-	g, err := c.Site.Gather(ctx, q.Instance, "")
+// suspend asks the nodes of the instance first how far they are, so that the history shows what is said behind what has
+// happened. Quick: it does not, if the instance was started here.
+func (c *Commands) suspend(ctx context.Context, q SuspendQuestion, quick bool) (api.Word, error) {
+	ask := func(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
+		return c.Site.Gather(ctx, id, "")
+	}
+	if quick {
+		_, _, here, err := c.Queue.Instance(q.Instance)
+		if err != nil {
+			return api.Word{}, err
+		}
+		if here {
+			ask = c.Site.Here
+		}
+	}
+	g, err := ask(ctx, q.Instance)
 	if err != nil {
 		return api.Word{}, err
 	}

@@ -56,6 +56,7 @@ type world struct {
 	reply   string                               // of every peer to every question; empty: none answers
 	heard   map[processtable.NodeID]*link.Status // the peers that there are links to
 	random  counted
+	asked   int            // how often the nodes of an instance were asked how it stands
 	last    message.WordID // that the site has made
 
 	// Of one life of the site.
@@ -250,12 +251,18 @@ func (f fake) Process(id processtable.ProcessID) behaviour.Process {
 
 // Gather: nobody tells more than what stands in the table.
 func (f fake) Gather(_ context.Context, id message.InstanceID, _ string) (*report.Gathered, error) {
+	f.asked++
 	f.unlocked("others are asked")
 	g := report.NewGathered("A", id)
 	g.Add("A", report.Report{
 		Known: true, Process: f.id().String(), Origin: "A", State: api.InstanceRunning, Clock: 3, Roster: report.RosterOf(f.process.Table(), "A"),
 	})
 	return g, nil
+}
+
+func (f fake) Here(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
+	f.asked--
+	return f.Gather(ctx, id, "")
 }
 
 func (f fake) LinkTo(peer processtable.NodeID) (link.Status, bool) {

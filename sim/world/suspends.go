@@ -15,7 +15,7 @@ import (
 // suspend is an operator who suspends an instance, or an activity of it.
 func (w *World) suspend(e Event) {
 	c := w.clients[e.Instance]
-	r := api.SuspendRequest{Reason: "it is drawn"}
+	r := api.SuspendRequest{Reason: "it is drawn", Quick: e.Instance%2 == 0}
 	if e.For > 0 {
 		r.Until = w.control.Now().Add(e.For)
 	}
@@ -35,7 +35,7 @@ func (w *World) expedite(e Event) { _ = w.clients[e.Instance].expedite(e.Site, e
 
 func (c *client) expedite(at name, priority int) error {
 	return c.world.answered(at, fmt.Sprintf("expedite %s to %d", c.id(), priority), func(ctx context.Context, n *node.Node) (string, error) {
-		_, err := n.Expedite(ctx, c.instance.ID, api.ExpediteRequest{Priority: priority, Reason: "it is drawn"})
+		_, err := n.Expedite(ctx, c.instance.ID, api.ExpediteRequest{Priority: priority, Reason: "it is drawn", Quick: priority%2 == 0})
 		return "", err
 	})
 }

@@ -170,9 +170,9 @@ func (m *many) word(ctx context.Context, client *api.Client, d *deed) {
 	var word api.Word
 	switch m.what {
 	case "suspend":
-		word, d.err = client.Suspend(ctx, d.Instance, api.SuspendRequest{Until: m.until, Reason: m.reason})
+		word, d.err = client.Suspend(ctx, d.Instance, api.SuspendRequest{Until: m.until, Reason: m.reason, Quick: true})
 	case wordExpedite:
-		word, d.err = client.Expedite(ctx, d.Instance, api.ExpediteRequest{Priority: m.priority, Reason: m.reason})
+		word, d.err = client.Expedite(ctx, d.Instance, api.ExpediteRequest{Priority: m.priority, Reason: m.reason, Quick: true})
 	default:
 		word, d.err = client.Resume(ctx, d.Instance, api.ResumeRequest{Reason: m.reason})
 		if d.err = unlessResumed(ctx, client, d); d.err == nil {
