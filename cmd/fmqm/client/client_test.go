@@ -443,7 +443,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"retry", "--in-error", "--since", ""}, "--since is empty"},
 		{[]string{"list", "--state", ""}, "--state is empty"},
 		{[]string{"list", "--limit", "x"}, `--limit "x": write a whole number: see fmqm list --help`},
-		{[]string{"list", "--state", "inerror"}, "--state inerror: write running, in-error, finished, terminated or unknown"},
+		{[]string{"list", "--state", "inerror"}, "--state inerror: write running, suspended, in-error, finished, terminated or unknown"},
 		{[]string{"list", "--state", "unknown", "--since", "2h"}, "--state unknown: what waits for no start has neither a time nor an error, nor a parent: leave out --since, --in-error and --parent"},
 		{[]string{"terminate", "--state", "unknown", "--in-error", "--yes"}, "--state unknown: what waits for no start has neither"},
 		{[]string{"list", "--since", "yesterday"}, "--since yesterday: write a time, such as"},
