@@ -47,7 +47,10 @@ func suspends(ctx context.Context, d time.Duration) (figures []figure, err error
 			return err
 		}
 		termination := micros(alone.cpu) / float64(alone.done)
-		suspend := func(id uuid.UUID) error { _, err := home.node.Suspend(ctx, id, api.SuspendRequest{Quick: true}); return err }
+		suspend := func(id uuid.UUID) error {
+			_, err := home.node.Suspend(ctx, id, api.SuspendRequest{Quick: true})
+			return err
+		}
 		resume := func(id uuid.UUID) error { _, err := home.node.Resume(ctx, id, api.ResumeRequest{}); return err }
 		for _, w := range []struct {
 			name string
