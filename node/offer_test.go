@@ -92,9 +92,7 @@ func (o *offering) begin() {
 // hear takes to B what A has for it, and waits until it shows its one item so.
 func (o *offering) hear(state api.ItemState) api.WorkItem {
 	o.Helper()
-	sent := o.a.sent("B")
-	o.told = append(o.told, sent...)
-	o.b.take(sent...)
+	o.carry()
 	var item api.WorkItem
 	o.until(func() bool {
 		all := o.items(o.b)
@@ -127,8 +125,38 @@ func (o *offering) items(k *keeper) []api.WorkItem {
 }
 
 func (o *offering) say(verb api.WorkVerb, who string) error {
-	_, err := o.b.SayWork(o.Context(), o.items(o.b)[0].Item, verb, api.WorkWord{As: who})
-	return err
+	o.Helper()
+	item := o.items(o.b)[0].Item
+	return o.meanwhile(func() error {
+		_, err := o.b.SayWork(o.Context(), item, verb, api.WorkWord{As: who})
+		return err
+	})
+}
+
+// meanwhile takes to B what A has for it while somebody says something, unless A's answers are lost.
+func (o *offering) meanwhile(says func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- says() }()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-look.C:
+			if o.lose == nil {
+				o.carry()
+			}
+		}
+	}
+}
+
+// carry takes to B what A has for it.
+func (o *offering) carry() {
+	if sent := o.a.sent("B"); len(sent) > 0 {
+		o.told = append(o.told, sent...)
+		o.b.take(sent...)
+	}
 }
 
 // N27: the answer to a claim is lost. Who has asked is told that he has not got it, and what home has given him is given back; the next
@@ -143,9 +171,7 @@ func TestN27AClaimWhoseAnswerIsLost(t *testing.T) {
 		t.Fatalf("home has %+v", got)
 	}
 	o.lose = nil
-	sent := o.a.sent("B")
-	o.told = append(o.told, sent...)
-	o.b.take(sent...)
+	o.carry()
 	o.a.await(o.id, "y", record.EventReleased)
 	o.hear(api.ItemOffered)
 	o.a.must(o.say(api.WorkClaim, "kim"))
@@ -164,9 +190,7 @@ func TestN27AClaimWhoseAnswerIsLost(t *testing.T) {
 		t.Errorf("another is told %v", err)
 	}
 	o.a.must(o.say(api.WorkComplete, "kim"))
-	sent = o.a.sent("B")
-	o.told = append(o.told, sent...)
-	o.b.take(sent...)
+	o.carry()
 	o.until(func() bool { return len(o.items(o.b)) == 0 })
 	o.b.take(o.told...) // as a peer does that was restored
 	o.b.settled()

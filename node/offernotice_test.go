@@ -32,8 +32,11 @@ func TestN27WhoIsToldThatAnItemIsLateWhereItIsOffered(t *testing.T) {
 	}
 	say := func(k *keeper, who string, verb api.WorkVerb, of, to string) error {
 		o.Helper()
-		_, err := k.SayWork(api.WithCaller(o.Context(), api.Caller{Name: who, Person: who}), of, verb, api.WorkWord{To: to}) // none is an operator
-		o.b.take(o.a.sent("B")...)
+		err := o.meanwhile(func() error {
+			_, err := k.SayWork(api.WithCaller(o.Context(), api.Caller{Name: who, Person: who}), of, verb, api.WorkWord{To: to}) // none is an operator
+			return err
+		})
+		o.carry()
 		return err
 	}
 	now := func(who string) {

@@ -24,6 +24,7 @@ type Desk struct {
 	Options
 	list        *worklist.List
 	abandoned   abandoned
+	arrivals    arrivals
 	notices     notices
 	expressions expressions
 }
@@ -66,6 +67,7 @@ func (d *Desk) Show(p behaviour.Process, e *thread.Show) {
 	if e.Item == nil {
 		d.list.Remove(key)
 		d.forgetAbandoned(key)
+		d.arrivals.tell(key, nil)
 		return
 	}
 	i := e.Item
@@ -79,11 +81,13 @@ func (d *Desk) Show(p behaviour.Process, e *thread.Show) {
 	if !i.Away {
 		class, open = d.class(p, e.Entry, i)
 	}
-	d.list.Put(worklist.Item{
+	item := worklist.Item{
 		Key: key, ID: message.ItemID(at, i.At), Home: home, Asked: i.Asked, Elsewhere: i.Elsewhere, Away: i.Away, At: i.At, Title: i.Title, Priority: i.Priority, Offered: i.Offered, Due: i.Due,
 		Claim: i.Claim, By: i.By, Claimed: i.Claimed, Drafted: i.Draft != nil, Class: class, Rule: open,
 		Suspended: e.Suspended,
-	})
+	}
+	d.list.Put(item)
+	d.arrivals.tell(key, &item)
 	if i.Asked != (message.WordID{}) {
 		d.giveBack(key)
 	}

@@ -72,7 +72,7 @@ func (d *Desk) mayTake(i *worklist.Item, o *command.WorkOrder) bool {
 }
 
 // askHome asks the home of an item, and gives up a claim that is not answered: who asks is told that he has not got it. Who had it before he
-// asked keeps it, whatever home says to the claim late: he was told that it is his.
+// asked keeps it, whatever home says to the claim late: he was told that it is his; and that he is told once this node knows it, too.
 func (d *Desk) askHome(ctx context.Context, i *worklist.Item, o command.WorkOrder) (unknown bool, err error) {
 	if o.Word == (message.WordID{}) {
 		o.Word = d.Site.NewWordID()
@@ -82,7 +82,13 @@ func (d *Desk) askHome(ctx context.Context, i *worklist.Item, o command.WorkOrde
 	}
 	o.Entry = i.Home.Entry
 	had := i.By.Person == o.Person && !d.wasGivenUp(i.Asked)
-	unknown, err = d.Site.SayWorkAt(ctx, i.Home.Node, o)
+	claims := o.Wish == message.WishClaim && !had
+	a, end := d.expect(i, &o)
+	defer end()
+	if unknown, err = d.Site.SayWorkAt(ctx, i.Home.Node, o); err == nil && claims {
+		err = d.arrived(ctx, i, a)
+		unknown = err != nil
+	}
 	switch {
 	case !unknown || o.Wish != message.WishClaim:
 	case had:

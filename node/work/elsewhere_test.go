@@ -29,11 +29,17 @@ type asked struct {
 	words  []string // that it was asked
 	pauses []time.Duration
 	later  []func()
-	next   byte
+	// meanwhile is what happens while it is asked; nil: nothing.
+	meanwhile func()
+	next      byte
 }
 
 func (a *asked) SayWorkAt(_ context.Context, home processtable.NodeID, o command.WorkOrder) (bool, error) {
 	a.words = append(a.words, fmt.Sprintf("%s %s at %s by %s, claim %d", o.Wish, o.Entry.Path(), home, o.Person, o.Claim))
+	if f := a.meanwhile; f != nil {
+		a.meanwhile = nil
+		f()
+	}
 	if len(a.home) == 0 {
 		return false, nil
 	}
@@ -92,6 +98,8 @@ func told(d *Desk, claim uint64, by string, word message.WordID) {
 		Key: offerKey, ID: "4f1c2b9d03aa", At: message.Execution{Iteration: 1}, Home: home, Claim: claim, By: message.Doer{Person: by}, Asked: word,
 		Class: "nobody", Rule: nobody{},
 	})
+	now, _ := d.list.Of(offerKey)
+	d.arrivals.tell(offerKey, &now)
 	d.giveBack(offerKey)
 }
 
@@ -206,5 +214,45 @@ func TestN28AClaimOfWhatSomebodyHasTakesNothingFromHim(t *testing.T) {
 	told(d, 4, "eve@B", first) // home has answered after all
 	if len(a.words) != 1 {
 		t.Errorf("home is asked %q, and not only the claim", a.words)
+	}
+}
+
+// N27: who is told that an item is his has it on disk here, too. If home's answer comes and its message does not, he has not got it, and
+// what comes later is given back; a message that comes before the answer counts, and so does one that says more than the grant.
+func TestN27WhoIsToldThatAnItemIsHisHasItHereToo(t *testing.T) {
+	order := command.WorkOrder{Process: offerKey.Process, At: message.Execution{Iteration: 1}, Wish: message.WishClaim, Person: "eve@B", Word: first}
+	for _, tc := range []struct {
+		name string
+		come func(d *Desk, a *asked, end func()) // while home is asked
+		want string
+		back bool
+	}{
+		{"its message comes before the answer", func(d *Desk, _ *asked, _ func()) { told(d, 4, "eve@B", first) }, "", false},
+		{"more has come with it", func(d *Desk, _ *asked, _ func()) { told(d, 5, "eve@B", second) }, "", false},
+		{"the item has gone meanwhile", func(d *Desk, _ *asked, _ func()) { d.list.Remove(offerKey) }, "", false},
+		{"another had it before", func(d *Desk, _ *asked, end func()) { told(d, 4, "bob@A", message.WordID{}); end() }, "not claimed", true},
+		{"he had it before, and no more", func(d *Desk, _ *asked, end func()) { told(d, 3, "eve@B", second); end() }, "not claimed", true},
+		{"nothing comes", func(_ *Desk, _ *asked, end func()) { end() }, "not claimed", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d, a := newDesk()
+			told(d, 3, "", message.WordID{})
+			i, _ := d.list.Of(offerKey)
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			a.meanwhile = func() { tc.come(d, a, end) }
+			_, err := d.askHome(ctx, &i, order)
+			if tc.want == "" && err != nil || tc.want != "" && (api.CodeOf(err) != api.CodeUnreachable || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("she is told: %v", err)
+			}
+			a.words = nil
+			told(d, 6, "eve@B", first)
+			if back := slices.Equal(a.words, []string{"release approve at A by eve@B, claim 6"}); back != tc.back {
+				t.Errorf("what comes later is given back: %v", a.words)
+			}
+			if len(d.arrivals.of) > 0 {
+				t.Error("somebody is waited for still")
+			}
+		})
 	}
 }
