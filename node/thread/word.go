@@ -39,6 +39,9 @@ func (m *Machine) hearAgain(w *word) {
 		m.begin(w, say)
 		return
 	}
+	if c, stored := w.say.(*command); stored && m.commands[keyOf(&c.message)] != w { // what it had asked for has ended meanwhile, and has answered it
+		return
+	}
 	m.hear(w, nil)
 }
 
