@@ -16,7 +16,13 @@ import (
 type Outcomes struct {
 	of      map[string]*course
 	bundles map[string]*elements
-	sent    map[processtable.ActivityID]string // by token of an event, the path of who has sent it
+	sent    map[processtable.ActivityID]sent // by token of an event, who has sent it
+}
+
+// sent is who has sent an event, and when.
+type sent struct {
+	path  string
+	clock uint64
 }
 
 // elements are what is recorded of those of a bundle.
@@ -42,7 +48,7 @@ type course struct {
 // OutcomesOf reads the audit of an instance at all its sites; records of one site are in the order in
 // which they came.
 func OutcomesOf(records []record.AuditRecord) *Outcomes {
-	o := &Outcomes{of: map[string]*course{}, bundles: map[string]*elements{}, sent: map[processtable.ActivityID]string{}}
+	o := &Outcomes{of: map[string]*course{}, bundles: map[string]*elements{}, sent: map[processtable.ActivityID]sent{}}
 	for i := range records {
 		r := &records[i]
 		path := r.Scope.Path(r.Activity)
@@ -67,7 +73,7 @@ func OutcomesOf(records []record.AuditRecord) *Outcomes {
 		case record.EventBegun:
 			c.begun = c.begun || !IsWork(r.Scope, r.Activity)
 		case record.EventSent:
-			o.sent[r.About.Token] = path
+			o.sent[r.About.Token] = sent{path, r.Clock}
 		case record.EventReceived:
 			c.got[r.Iteration] = r
 		case record.EventCompleted:
@@ -152,23 +158,45 @@ func (r racing) Race(a *definition.Activity, at interpret.At) interpret.Race {
 	}
 	race := c.race(a, at)
 	if a.Receive != nil && at.Iteration > 0 && race.First == interpret.Itself {
-		race = r.outcomes.received(a, c, at.Iteration)
+		race = r.outcomes.received(a, c, at)
 	}
 	return race
 }
 
 // received says what a receive has got in an iteration: of this instance's own events, since it asks for those of no
-// other, or of those that came from outside, which have the defaults.
-func (o *Outcomes) received(a *definition.Activity, c *course, iteration int) interpret.Race {
-	r := c.got[iteration]
+// other, or of those that came from outside, which have the defaults. What was sent after a block around it had ended, of which its site
+// had not heard yet, comes from outside for it: nothing that is ended with the block waits for what follows on that.
+func (o *Outcomes) received(a *definition.Activity, c *course, at interpret.At) interpret.Race {
+	r := c.got[at.Iteration]
 	if r == nil {
 		return interpret.Race{Stays: true}
+	}
+	from := o.sent[r.About.Token]
+	if c.end != nil && c.end.Iteration == at.Iteration && o.over(at.Scope, from.clock) {
+		if v, err := container.DecodeCBOR(a.Output, c.end.Output); err == nil {
+			output, _ := v.(*container.Struct)
+			return interpret.Race{Got: &interpret.Got{Event: string(r.About.Name), Output: output}}
+		}
 	}
 	if i := slices.Index(a.Receive.Names(), string(r.About.Name)); r.About.ID != "" && i >= 0 {
 		data := container.New(a.Receive.Events[i].Type)
 		return interpret.Race{Got: &interpret.Got{Event: string(r.About.Name), Output: interpret.Echo(data, a.Output).Output}}
 	}
-	return interpret.Race{Got: &interpret.Got{Event: string(r.About.Name), From: o.sent[r.About.Token]}}
+	return interpret.Race{Got: &interpret.Got{Event: string(r.About.Name), From: from.path}}
+}
+
+// over says whether a block around a scope had ended before its time by a moment.
+func (o *Outcomes) over(scope interpret.Scope, clock uint64) bool {
+	for at := message.Scope(scope); at != ""; at = at.Leave() {
+		c := o.of[at.Leave().Path(at.Inside())]
+		if c == nil {
+			continue
+		}
+		if end := c.endedEarly(); end != nil && end.Clock < clock {
+			return true
+		}
+	}
+	return false
 }
 
 // called is race of a call: how far it had come is told by what does its work.

@@ -3,6 +3,7 @@ package oracle_test
 import (
 	"testing"
 
+	"fmqm/container"
 	"fmqm/definition"
 	"fmqm/interpret"
 	"fmqm/message"
@@ -80,6 +81,34 @@ func TestN23ACallInErrorIsEndedByItsDeadline(t *testing.T) {
 	} {
 		if got := races.Race(a, at).First; got != want {
 			t.Errorf("%+v: %v comes first, want %v", at, got, want)
+		}
+	}
+}
+
+// N24, N25: what has ended a block may not have come to a site where something inside of it waits, and gets what was sent since, perhaps
+// because of that end. For the interpreter, where all ends at once, that comes from outside; what was sent before does not.
+func TestN24AnEventThatWasSentAfterTheBlockEnded(t *testing.T) {
+	of := container.NewStructure("Part", []container.Member{{Name: "k", Type: container.Scalar(container.Int)}})
+	got, err := container.DecodeJSON(of, []byte(`{"k": 7}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := container.EncodeCBOR(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &definition.Activity{Name: "get", Receive: &definition.Receive{}, Output: of}
+	about := &message.EventRef{Name: "arrived", Token: "k"}
+	for sent, outside := range map[uint64]bool{3: false, 5: true} {
+		races := oracle.OutcomesOf([]record.AuditRecord{
+			{Activity: "block", Event: record.EventCancelled, Iteration: 1, Clock: 4},
+			{Activity: "k", Event: record.EventSent, About: about, Clock: sent},
+			{Scope: "block#1", Activity: "get", Event: record.EventReceived, Iteration: 1, About: about, Clock: 6},
+			{Scope: "block#1", Activity: "get", Event: record.EventTerminated, Iteration: 1, Attempt: 1, Clock: 7, Output: output},
+		}).Races(nil).(interpret.Races)
+		race := races.Race(a, interpret.At{Scope: "block#1", Iteration: 1, Attempt: 1})
+		if race.Got == nil || race.Got.Event != "arrived" || (race.Got.From == "") != outside || (race.Got.Output != nil) != outside {
+			t.Errorf("sent at %d: %+v", sent, race.Got)
 		}
 	}
 }

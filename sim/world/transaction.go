@@ -1,6 +1,7 @@
 package world
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -89,6 +90,11 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 	if x.superseded(s, op.Key, &r) {
 		return nil
 	}
+	if r.Event == record.EventTerminated { // it may be asked what a receive has got
+		if r.Output, err = inlineOutput(op.Key, op.Value); err != nil {
+			return err
+		}
+	}
 	t.records = append(t.records, r)
 	x.family(s, &r)
 	x.overdue(s, &r)
@@ -104,6 +110,20 @@ func (x *watch) audited(s *site, t *transaction, op *store.Op) error {
 		x.scheduled(s, r.Instance)
 	}
 	return nil
+}
+
+// inlineOutput is the output of a record; none where it lies apart.
+func inlineOutput(key, value []byte) ([]byte, error) {
+	content, err := record.Open(key, value)
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := record.ReadPlace(key, content)
+	if err != nil || p.Ref.Count > 0 {
+		return nil, err
+	}
+	a, err := record.DecodeAudit(p.Inline)
+	return bytes.Clone(a.Output), err
 }
 
 // superseded: it is the end of an activity that is restarted, which becomes a line of history as it is (N30); or is one already, where
