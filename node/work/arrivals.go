@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"fmqm/api"
 	"fmqm/internal/task"
 	"fmqm/message"
 	"fmqm/node/command"
@@ -13,16 +12,18 @@ import (
 )
 
 // Who claims an item of another node is told that it is his once this node has that on disk as well (N27): home tells it in a
-// message, which follows its answer. Else he could be told so, and this node, which does not know it yet or was started
-// anew, would take his next word for that of somebody who has nothing, and have what it gives up given back.
+// message, which follows its answer. Else this node, which does not know it yet or was started anew, would take his next
+// word for that of somebody who has nothing, and have what it gives up given back. On a slow line the message may stand behind much
+// else: then he is told before, and until it comes this node has it in memory that he has the item.
 
 // arrivalPatience is how long it is waited for what home has said already.
-const arrivalPatience = 10 * time.Second
+const arrivalPatience = 2 * time.Second
 
-// arrivals are those who wait for that. It is safe for concurrent use.
+// arrivals are those who wait for that, and those who were told before. It is safe for concurrent use.
 type arrivals struct {
-	mu sync.Mutex
-	of map[worklist.Key]map[*arrival]bool
+	mu   sync.Mutex
+	of   map[worklist.Key]map[*arrival]bool
+	told map[worklist.Key]*arrival
 }
 
 // arrival is what one waits for: that he has the item, by his word or under a later claim than he saw.
@@ -38,10 +39,32 @@ func (x *arrivals) tell(key worklist.Key, i *worklist.Item) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for a := range x.of[key] {
-		if i == nil || i.By.Person == a.person && (i.Asked == a.word || i.Claim > a.claim) {
+		if a.isIn(i) {
 			a.came.Give(struct{}{})
 		}
 	}
+	if a := x.told[key]; a != nil && a.isIn(i) {
+		delete(x.told, key)
+	}
+}
+
+func (a *arrival) isIn(i *worklist.Item) bool {
+	return i == nil || i.By.Person == a.person && (i.Asked == a.word || i.Claim > a.claim)
+}
+
+// holds says whether somebody was told that he has an item, and it has not come yet.
+func (x *arrivals) holds(key worklist.Key, person string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	a := x.told[key]
+	return a != nil && a.person == person
+}
+
+// forget: home has done what somebody here has said of an item, who may have had it.
+func (x *arrivals) forget(key worklist.Key) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.told, key)
 }
 
 // expect begins to wait, before home is asked: what it says may come before its answer.
@@ -67,8 +90,8 @@ func (d *Desk) expect(i *worklist.Item, o *command.WorkOrder) (a *arrival, end f
 	}
 }
 
-// arrived waits until it has come; an error says that it has not.
-func (d *Desk) arrived(ctx context.Context, i *worklist.Item, a *arrival) error {
+// arrived waits until it has come, or has it in memory that it will.
+func (d *Desk) arrived(ctx context.Context, i *worklist.Item, a *arrival) {
 	if now, there := d.list.Of(i.Key); there {
 		d.arrivals.tell(i.Key, &now)
 	} else {
@@ -76,9 +99,15 @@ func (d *Desk) arrived(ctx context.Context, i *worklist.Item, a *arrival) error 
 	}
 	ctx, cancel := d.Scheduler.WithTimeout(ctx, arrivalPatience)
 	defer cancel()
-	if _, _, err := a.came.Wait(ctx); err == nil {
-		return nil
+	_, _, _ = a.came.Wait(ctx)
+	x := &d.arrivals
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if _, came := a.came.Get(); came {
+		return
 	}
-	return api.Errorf(api.CodeUnreachable, "see fmqm work list, and ask again",
-		"%s has said that it gives it to %s, and is not heard since: not claimed; if it gives the item all the same, that is given back", i.Home.Node, a.person)
+	if x.told == nil {
+		x.told = map[worklist.Key]*arrival{}
+	}
+	x.told[i.Key] = a
 }

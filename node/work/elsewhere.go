@@ -72,7 +72,7 @@ func (d *Desk) mayTake(i *worklist.Item, o *command.WorkOrder) bool {
 }
 
 // askHome asks the home of an item, and gives up a claim that is not answered: who asks is told that he has not got it. Who had it before he
-// asked keeps it, whatever home says to the claim late: he was told that it is his; and that he is told once this node knows it, too.
+// asked keeps it, whatever home says to the claim late: he was told that it is his.
 func (d *Desk) askHome(ctx context.Context, i *worklist.Item, o command.WorkOrder) (unknown bool, err error) {
 	if o.Word == (message.WordID{}) {
 		o.Word = d.Site.NewWordID()
@@ -81,13 +81,16 @@ func (d *Desk) askHome(ctx context.Context, i *worklist.Item, o command.WorkOrde
 		return false, api.Errorf(api.CodeRefused, "claim it anew", "%s %s: that claim was given up, since %s had not answered: if it was granted it is given back", o.Wish, i.Home.Entry.Path(), i.Home.Node)
 	}
 	o.Entry = i.Home.Entry
-	had := i.By.Person == o.Person && !d.wasGivenUp(i.Asked)
+	had := i.By.Person == o.Person && !d.wasGivenUp(i.Asked) || d.arrivals.holds(i.Key, o.Person)
 	claims := o.Wish == message.WishClaim && !had
 	a, end := d.expect(i, &o)
 	defer end()
-	if unknown, err = d.Site.SayWorkAt(ctx, i.Home.Node, o); err == nil && claims {
-		err = d.arrived(ctx, i, a)
-		unknown = err != nil
+	unknown, err = d.Site.SayWorkAt(ctx, i.Home.Node, o)
+	switch {
+	case err == nil && claims:
+		d.arrived(ctx, i, a)
+	case err == nil && o.Wish != message.WishClaim && o.Wish != message.WishSave:
+		d.arrivals.forget(i.Key)
 	}
 	switch {
 	case !unknown || o.Wish != message.WishClaim:
