@@ -203,7 +203,14 @@ func (o *office) restores(ctx context.Context, name string, meanwhile func()) (c
 	site.Answers()
 	for _, peer := range fleet.Names {
 		if peer != name {
-			o.network.Until(ctx, peer+" stops its link to "+name, func() bool { return o.network.Sites[peer].Link(ctx, name).State == string(link.StateStopped) })
+			at := o.network.Sites[peer]
+			o.network.Until(ctx, peer+" stops its link to "+name+" because of its store", func() bool {
+				l := at.Link(ctx, name)
+				if l.State == string(link.StateStopped) && l.Store == "" { // the other side was first to say so, and an operator has it found out here
+					_, _ = at.Client.RetryLink(ctx, name)
+				}
+				return l.State == string(link.StateStopped) && l.Store != ""
+			})
 		}
 	}
 	o.rebuilds(name)
@@ -384,12 +391,12 @@ func (o *office) says(ctx context.Context, client *api.Client, i *api.WorkItem, 
 }
 
 // explained holds a refusal to what people are to be told: who has it, or who may have it, or why it is too late; of a home
-// that was restored, that it does not know yet what others offer for it.
+// that was restored, that it does not know yet what others offer for it, or has offered it anew.
 func (o *office) explained(s saying, err error) {
 	reasons := []string{"has claimed it", "may not have it", "nobody has claimed it", "has ended", "was given up", "is not offered any more", "has been given to somebody"}
 	o.mu.Lock()
 	if s.about.activity == o.home.activity {
-		reasons = append(reasons, "it has not begun at ", "it is not offered to anybody")
+		reasons = append(reasons, "it has not begun at ", "it is not offered to anybody", "overtaken: you saw iteration 1, run 0 of it") // it is offered anew (R49)
 	}
 	o.mu.Unlock()
 	for _, why := range reasons {
