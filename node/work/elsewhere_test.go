@@ -75,6 +75,7 @@ func (a at) Go(f func()) { f() }
 func (a at) WithTimeout(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, time.Millisecond)
 }
+
 func (a at) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	a.of.pauses = append(a.of.pauses, d)
 	a.of.later = append(a.of.later, f)
