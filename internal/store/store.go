@@ -132,12 +132,14 @@ type Scrubber interface {
 	Scrub(ctx context.Context) (done bool, err error)
 }
 
-// ScanOptions says what to scan. KeysOnly spares reading values: visit gets nil.
+// ScanOptions says what to scan. KeysOnly spares reading values: visit gets nil. Few is for a prefix of which few keys
+// are expected, of one instance for example: backwards, an engine may then look for all of them first.
 type ScanOptions struct {
 	Prefix   []byte
 	From     []byte
 	Reverse  bool
 	KeysOnly bool
+	Few      bool
 }
 
 // After gives the first key behind all that begin with prefix; nil: there is none.

@@ -84,7 +84,7 @@ func (q *Queue) Word(e message.Entry, home processtable.NodeID, id message.WordI
 	if _, notice := e.Scope.OfNotice(); notice { // it is a line of the activity's history
 		e.Scope = e.Scope.Leave()
 	}
-	o := store.ScanOptions{Prefix: append([]byte{record.ClassHistory}, e.Instance[:]...), Reverse: true}
+	o := store.ScanOptions{Prefix: append([]byte{record.ClassHistory}, e.Instance[:]...), Reverse: true, Few: true}
 	err = q.records.Each(o, func(key, value []byte) error {
 		if content, err := record.Open(key, value); err != nil || !bytes.Contains(content, id[:]) {
 			return err

@@ -190,6 +190,42 @@ func BenchmarkScan(b *testing.B) {
 	})
 }
 
+// BenchmarkScanBackwards looks for the last of no records, and of one, above many that were removed and not compacted yet: going
+// backwards the engine stops at the next that there is.
+func BenchmarkScanBackwards(b *testing.B) {
+	e, err := Open(Options{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	const removed = 10_000
+	for _, value := range [][]byte{{1}, nil} {
+		var batch store.Batch
+		for i := range removed {
+			if key := fmt.Appendf(nil, "a%d", i); value != nil {
+				batch.Put(key, value)
+			} else {
+				batch.Delete(key)
+			}
+		}
+		batch.Put([]byte("c"), []byte{1})
+		if err := e.Commit(e.Last()+1, &batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, prefix := range []string{"b", "c"} {
+		for _, few := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/few=%t", prefix, few), func(b *testing.B) {
+				for b.Loop() {
+					if err := e.Scan(store.ScanOptions{Prefix: []byte(prefix), Reverse: true, Few: few}, func(_, _ []byte) bool { return false }); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkMask is what masking adds to a put, and to what is read.
 func BenchmarkMask(b *testing.B) {
 	m := newMask()

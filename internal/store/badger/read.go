@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -73,6 +74,11 @@ func ofGet(err error) error {
 }
 
 func (r reader) scan(o store.ScanOptions, visit func(key, value []byte) bool) error {
+	if o.Reverse && o.Few {
+		if keys, all := r.few(o); all {
+			return r.backwards(keys, o.KeysOnly, visit)
+		}
+	}
 	options := badger.DefaultIteratorOptions
 	options.Reverse = o.Reverse
 	options.PrefetchValues = false // all values lie in the tree: there is nothing to wait for
@@ -95,6 +101,50 @@ func (r reader) scan(o store.ScanOptions, visit func(key, value []byte) bool) er
 		more, err := r.show(item, key, o.KeysOnly, &buf, visit)
 		if err != nil || !more {
 			return err
+		}
+	}
+	return nil
+}
+
+// fewKeys is how many keys of a prefix are held in memory.
+const fewKeys = 1000
+
+// few finds the keys of a scan; all: there are no more. Going backwards the engine does not stop where a prefix begins: it
+// looks for the key that comes before, over all that was removed there and not compacted yet, which takes a
+// thousand times as long as to find one key.
+func (r reader) few(o store.ScanOptions) (keys [][]byte, all bool) {
+	options := badger.DefaultIteratorOptions
+	options.PrefetchValues, options.Prefix = false, o.Prefix
+	it := r.txn.NewIterator(options)
+	defer it.Close()
+	for it.Seek(o.Prefix); it.ValidForPrefix(o.Prefix); it.Next() {
+		key := it.Item().Key()
+		if o.From != nil && bytes.Compare(key, o.From) > 0 {
+			break
+		}
+		if len(keys) == fewKeys {
+			return nil, false
+		}
+		keys = append(keys, bytes.Clone(key))
+	}
+	return keys, true
+}
+
+// backwards shows keys from the last one.
+func (r reader) backwards(keys [][]byte, keysOnly bool, visit func(key, value []byte) bool) error {
+	for _, key := range slices.Backward(keys) {
+		if key[0] == 0 {
+			return nil
+		}
+		var value []byte
+		if !keysOnly {
+			var err error
+			if value, err = r.get(key); err != nil {
+				return err
+			}
+		}
+		if !visit(key, value) {
+			return nil
 		}
 	}
 	return nil

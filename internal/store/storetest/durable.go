@@ -197,7 +197,7 @@ func testModel(t *testing.T, open Open, reopens bool) {
 				}
 			},
 			"scan": func(rt *rapid.T) {
-				o := store.ScanOptions{Prefix: []byte(rapid.StringMatching(`[ab\xff]{0,2}`).Draw(rt, "prefix")), Reverse: rapid.Bool().Draw(rt, "reverse")}
+				o := store.ScanOptions{Prefix: []byte(rapid.StringMatching(`[ab\xff]{0,2}`).Draw(rt, "prefix")), Reverse: rapid.Bool().Draw(rt, "reverse"), Few: rapid.Bool().Draw(rt, "few")}
 				if rapid.Bool().Draw(rt, "from") {
 					o.From = []byte(key.Draw(rt, "key"))
 				}

@@ -155,8 +155,11 @@ func testScan(t *testing.T, open Open) {
 		{"backwards, no such prefix", opt("x", "-", true), 9, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := scan(t, e, tc.o, tc.max); got != tc.want {
-				t.Errorf("got  %s\nwant %s", got, tc.want)
+			for _, few := range []bool{false, true} { // which changes nothing of what is shown
+				tc.o.Few = few
+				if got := scan(t, e, tc.o, tc.max); got != tc.want {
+					t.Errorf("got  %s\nwant %s, with few %t", got, tc.want, few)
+				}
 			}
 		})
 	}
@@ -165,6 +168,34 @@ func testScan(t *testing.T, open Open) {
 		o.KeysOnly = true
 		if got := scan(t, e, o, 9); got != "b b1 b2 b3 " {
 			t.Errorf("got %s", got)
+		}
+		o.Reverse, o.Few = true, true
+		if got := scan(t, e, o, 9); got != "b3 b2 b1 b " {
+			t.Errorf("backwards: got %s", got)
+		}
+	})
+	t.Run("more than few", func(t *testing.T) {
+		const many = 2500
+		var b store.Batch
+		for i := range many {
+			b.Put(fmt.Appendf(nil, "m%04d", i), []byte("v"))
+		}
+		if err := e.Commit(e.Last()+1, &b); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []int{many - 1, 1500, 999, 10} { // how many there are up to here
+			o := opt("m", fmt.Sprintf("m%04d", from), true)
+			o.Few = true
+			at := from
+			if err := e.Scan(o, func(key, value []byte) bool {
+				if want := fmt.Sprintf("m%04d", at); string(key) != want || string(value) != "v" {
+					t.Errorf("from %d: %s=%s, want %s", from, key, value, want)
+				}
+				at--
+				return !t.Failed()
+			}); err != nil || at != -1 {
+				t.Errorf("from %d: it ended at %d: %v", from, at, err)
+			}
 		}
 	})
 }
