@@ -18,7 +18,7 @@ type SuspendRequest struct {
 	Reason   string    `json:"reason,omitempty"` // the operator's, for the history; at most MaxReason bytes
 	Word     WordID    `json:"word,omitzero"`    // a UUIDv7: with the same one it is not done twice
 	// Quick: the node where the instance was started, if it is the one that is asked, asks no other first how far it is. It is
-	// for one of many: the history may show it before what others have done, and had not told yet.
+	// for one of many whole instances: the history may show it before what others have done, and had not told yet.
 	Quick bool `json:"quick,omitempty"`
 }
 
@@ -30,6 +30,7 @@ type ResumeRequest struct {
 	Only     WordID `json:"only,omitzero"` // of Status.Suspends
 	Reason   string `json:"reason,omitempty"`
 	Word     WordID `json:"word,omitzero"`
+	Quick    bool   `json:"quick,omitempty"` // as of a SuspendRequest; others are asked where nothing is suspended by what is known
 }
 
 func (s server) suspend(w http.ResponseWriter, r *http.Request) (Word, error) {

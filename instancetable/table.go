@@ -73,6 +73,7 @@ type Limits struct {
 type Table struct {
 	limits  Limits
 	entries map[message.Entry]*Entry
+	of      map[message.InstanceID]int // how many of them an instance has
 	unused  order
 	bytes   int
 	evicted *filter
@@ -84,6 +85,7 @@ func New(limits Limits) *Table {
 	return &Table{
 		limits:  limits,
 		entries: map[message.Entry]*Entry{},
+		of:      map[message.InstanceID]int{},
 		evicted: newFilter(minFilterBits, limits.Seed),
 	}
 }
@@ -110,6 +112,7 @@ func (t *Table) Add(e *Entry) {
 		return
 	}
 	t.entries[e.Key] = e
+	t.of[e.Key.Instance]++
 	t.settle(e)
 }
 
@@ -120,8 +123,18 @@ func (t *Table) Remove(key message.Entry) {
 		return
 	}
 	t.unlist(e)
-	delete(t.entries, key)
+	t.drop(key)
 }
+
+func (t *Table) drop(key message.Entry) {
+	delete(t.entries, key)
+	if t.of[key.Instance]--; t.of[key.Instance] == 0 {
+		delete(t.of, key.Instance)
+	}
+}
+
+// Holds says whether any entry of an instance is held.
+func (t *Table) Holds(i message.InstanceID) bool { return t.of[i] > 0 }
 
 // SetPhase moves an entry on. Entries that are Ready, Running or Settling are pinned,
 // and so are those with a Result.
@@ -171,7 +184,7 @@ func (t *Table) full() bool {
 // Evict drops an entry from memory; its messages are its durable form.
 func (t *Table) Evict(e *Entry) {
 	t.unlist(e)
-	delete(t.entries, e.Key)
+	t.drop(e.Key)
 	t.evicted.add(e.Key)
 }
 

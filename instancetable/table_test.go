@@ -333,3 +333,34 @@ func TestAnEntryIsTwoObjects(t *testing.T) {
 		t.Errorf("to be used once more costs %v objects", n)
 	}
 }
+
+// An instance is held as long as an entry of it is, however that came and went.
+func TestHolds(t *testing.T) {
+	table := New(Limits{Entries: 2, Bytes: 1 << 20})
+	of := func(n byte, name string) *Entry {
+		e := entry(name, 1)
+		e.Key.Instance = message.InstanceID{n}
+		return e
+	}
+	expect := func(what string, one, two bool) {
+		t.Helper()
+		if table.Holds(message.InstanceID{1}) != one || table.Holds(message.InstanceID{2}) != two {
+			t.Errorf("%s: held are %t and %t", what, !one, !two)
+		}
+	}
+	expect("empty", false, false)
+	table.Add(of(1, "a"))
+	table.Add(of(1, "a")) // it is there
+	table.Add(of(2, "a"))
+	expect("two", true, true)
+	table.Add(of(2, "b"))
+	expect("the first was evicted", false, true)
+	table.Remove(of(2, "a").Key)
+	table.Remove(of(2, "a").Key) // it is gone
+	expect("one of two is removed", false, true)
+	table.Evict(table.Get(of(2, "b").Key))
+	expect("all are gone", false, false)
+	if len(table.of) > 0 {
+		t.Errorf("left are %v", table.of)
+	}
+}

@@ -28,8 +28,9 @@ type Mark struct {
 	Reason   string   // the operator's; at most MaxWhy bytes
 	Time     time.Time
 	Until    time.Time // of a suspend: it is lifted then; zero: it is not
-	// New: the node has not acted on it yet. It does that in one transaction, which puts the mark once
-	// more without this: its timer is set, and who else is to know of it is told.
+	// New: the node is to act on it. It does that in one transaction, which puts the mark once more without this: its
+	// timer is set, and who else is to know of it is told. Between nodes it is always new; where there is nothing of
+	// that (Settled), it is put without it.
 	New bool
 	// Spread: with New, the other nodes of the process are to be told.
 	Spread bool
@@ -54,6 +55,28 @@ func (m *Mark) Text() string {
 		out += ": " + m.Reason
 	}
 	return out
+}
+
+// Settled says whether there is nothing to do about it at a node that has a table but to tell what is in memory.
+func (m *Mark) Settled(t *processtable.Table) bool { return m.Until.IsZero() && !t.BeginsOthers() }
+
+// Done is the mark as one that was acted on.
+func (m *Mark) Done() Mark {
+	done := *m
+	done.New, done.Spread, done.Noted = false, false, false
+	return done
+}
+
+// ForOthers is what tells the other nodes of a process of a mark that was put at the origin, which has a table.
+func (m *Mark) ForOthers(t *processtable.Table, origin processtable.NodeID, i InstanceID, clock uint64) (all []Message) {
+	told := m.Done()
+	told.New = true
+	for _, node := range t.Nodes() {
+		if node != "" && node != origin && t.Hosting(node) {
+			all = append(all, told.Message(Queue{Process: t.Process, Node: node}, i, origin, clock))
+		}
+	}
+	return all
 }
 
 // Resumes says whether it lifts suspends.

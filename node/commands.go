@@ -81,28 +81,17 @@ func (n *Node) DropRefused(ctx context.Context, number uint64, r api.DropRequest
 	return told(n.commands.DropRefused(ctx, number, r))
 }
 
-// Gather asks the nodes of an instance how it stands.
+// Gather asks the nodes of an instance how it stands. What is told of another process than the path's, where two sites
+// tell of it, and that the caller has no right to, is refused.
 func (s site) Gather(ctx context.Context, id message.InstanceID, process string) (*report.Gathered, error) {
-	return permitted(ctx)(s.answers.Gather(ctx, id, process))
-}
-
-// Here is Gather of an instance that was started here, of which no other node is asked.
-func (s site) Here(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
-	return permitted(ctx)(s.answers.Here(ctx, id))
-}
-
-// permitted refuses what is told of another process than the path's, where two sites tell of it, and that the caller has no
-// right to.
-func permitted(ctx context.Context) func(*report.Gathered, error) (*report.Gathered, error) {
-	return func(g *report.Gathered, err error) (*report.Gathered, error) {
-		if err == nil {
-			err = api.Permit(ctx, g.Process)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return g, nil
+	g, err := s.answers.Gather(ctx, id, process)
+	if err == nil {
+		err = api.Permit(ctx, g.Process)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // Judge lets the process thread of a process decide about a refused message.

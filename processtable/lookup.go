@@ -244,6 +244,11 @@ func (t *Table) resolves(node NodeID, activity ActivityID) bool {
 	})
 }
 
+// BeginsOthers says whether an activity here begins instances that are suspended, and have another priority, with theirs (N19).
+func (t *Table) BeginsOthers() bool {
+	return slices.ContainsFunc(t.Activities, func(a *Activity) bool { return a.Child != nil && !a.Independent })
+}
+
 // DiesAlone says whether the activity is skipped as soon as the only control connector
 // into it is FALSE: then whoever resolves that connector may resolve those out of it (N6).
 func (a *Activity) DiesAlone() bool {

@@ -119,7 +119,7 @@ func kindsOfTx(tx *record.Tx) (kinds []string) {
 		case kind == message.KindMarker:
 			kinds = append(kinds, "terminate")
 		case kind == message.KindMark:
-			kinds = append(kinds, kindOfMark(&tx.Put[i]))
+			kinds = append(kinds, kindOfMark(tx, &tx.Put[i]))
 		case kind == message.KindBegin: // which its source, or the row of the work, takes later
 			kinds = append(kinds, kindOfBegin(&tx.Put[i]))
 		case kind == message.KindReturn && tx.Put[i].Source == tx.Put[i].Activity && tx.Accept == nil:
@@ -167,9 +167,12 @@ func kindsOfTold(tx *record.Tx) []string {
 }
 
 // kindOfMark says whether an instance is suspended, resumed or expedited here, or the node has acted on that.
-func kindOfMark(m *message.Message) string {
+// kindOfMark says what a mark does; or heed, where a process thread puts it once more as one that was acted on: of one with
+// nothing to act on it is put so at once, with the line about it, or as it comes.
+func kindOfMark(tx *record.Tx, m *message.Message) string {
+	first := tx.Accept != nil || slices.ContainsFunc(tx.Audit, func(a record.AuditRecord) bool { return a.Clock == m.Clock })
 	switch mark, err := message.DecodeMark(m.Body); {
-	case err == nil && !mark.New:
+	case err == nil && !mark.New && !first:
 		return "heed"
 	case err == nil && mark.Resumes():
 		return "resume"

@@ -154,6 +154,14 @@ func (m *Manager) Marker(id processtable.ProcessID, i message.InstanceID) (*mess
 	return m.Queues.Marker(id, i)
 }
 
+// Marked is Marker and Marks, of one moment.
+func (m *Manager) Marked(id processtable.ProcessID, i message.InstanceID) (marker *message.Message, marks []message.Message, err error) {
+	if !m.marks.maybe(i) {
+		return nil, nil, nil
+	}
+	return m.Queues.Marked(id, i)
+}
+
 // Marks gives what suspends and resumes of an instance lie here (N29).
 func (m *Manager) Marks(id processtable.ProcessID, i message.InstanceID) ([]message.Message, error) {
 	if !m.marks.maybe(i) {

@@ -3,7 +3,6 @@ package admission
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"fmqm/message"
 	"fmqm/processtable"
@@ -66,8 +65,11 @@ func (t *taking) contradicts(m *message.Message) (reason string, repeat bool, er
 	switch m.Kind {
 	case message.KindMarker:
 		return t.marked(k, m, put)
-	case message.KindMark: // the first with an identifier counts; a node that was restored sends what it has sent
-		return t.markAgain(k, put)
+	case message.KindMark:
+		if put != nil {
+			return "", true, nil
+		}
+		return t.markAgain(m)
 	default:
 	}
 	first, err := t.Queue.Message(k.process, k.entry, k.key)
@@ -88,15 +90,6 @@ func (t *taking) contradicts(m *message.Message) (reason string, repeat bool, er
 		return fmt.Sprintf("a word with its identifier lies here for %s, and says something else: the earlier one counts", m.Activity), false, nil
 	}
 	return fmt.Sprintf("it contradicts an earlier message from %s for %s, and the earlier one counts", m.Source, m.Activity), false, nil
-}
-
-// markAgain is contradicts of a mark.
-func (t *taking) markAgain(k arrival, put *message.Message) (reason string, repeat bool, err error) {
-	if put != nil {
-		return "", true, nil
-	}
-	there, err := t.Queue.Marks(k.process, k.entry.Instance)
-	return "", slices.ContainsFunc(there, func(m message.Message) bool { return m.Key() == k.key }), err
 }
 
 // marked is contradicts of a marker, beside the one that the transaction puts, if it does. Each counts for

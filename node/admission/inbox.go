@@ -63,7 +63,7 @@ func overQuota(l *queue.Usage, quota int64) string {
 		why += " " + text.Counted(l.Parked, "message waits for the table of its process", "messages wait for the table of their process") + " (upload it to this site);"
 	}
 	if l.Marks > 0 {
-		why += " " + text.Counted(l.Marks, "instance", "instances") + " terminated from there;"
+		why += " " + text.Counted(l.Marks, "mark", "marks") + " of instances that were terminated, suspended, resumed or expedited from there;"
 	}
 	return why + " or raise limits.peer"
 }
@@ -257,6 +257,9 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 	case reason != "":
 		a.aside(encoded, reason)
 		return nil
+	}
+	if m.Kind == message.KindMark {
+		m = settled(p.Table(), m)
 	}
 	_, err = a.take(m, encoded)
 	return err

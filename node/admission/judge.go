@@ -2,10 +2,10 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 
 	"fmqm/behaviour"
 	"fmqm/message"
-	"fmqm/node/report"
 	"fmqm/processtable"
 )
 
@@ -41,7 +41,11 @@ func (a *Admission) Misplaced(peer processtable.NodeID, m *message.Message) (str
 		return "", nil // it waits for its table
 	}
 	reason, err := a.refuses(peer, p, m)
-	if err != nil || reason != "" || m.Kind != message.KindMarker {
+	switch {
+	case err != nil || reason != "" || !m.Kind.OfInstance():
+		return reason, err
+	case m.Kind == message.KindMark:
+		reason, _, err = a.markAgain(m)
 		return reason, err
 	}
 	there, err := a.Queue.Marker(m.Queue.Process, m.Instance)
@@ -102,11 +106,33 @@ func (a *Admission) strayMark(peer processtable.NodeID, m *message.Message) (str
 	if known, err := a.startedAt(m); err != nil || known != "" && known != m.Origin {
 		return fmt.Sprintf("it says that its instance was started at %s, but it was started at %s", m.Origin, known), err
 	}
-	there, err := a.Queue.Marks(m.Queue.Process, m.Instance)
-	if err == nil && len(there) >= marksLimit {
-		return fmt.Sprintf("its instance was suspended and resumed %d times: no more is taken", marksLimit/2), nil
+	return "", nil
+}
+
+// settled gives a mark that was judged as one that was acted on, where there is nothing to do about it.
+func settled(t *processtable.Table, m message.Message) message.Message {
+	mark, err := message.MarkOf(&m)
+	if err != nil || !mark.Settled(t) {
+		return m
 	}
-	return "", err
+	done := mark.Done()
+	m.Body = message.EncodeMark(done)
+	return m
+}
+
+// markAgain says whether a mark repeats one that lies here, of which the first counts: a node that was restored sends
+// what it has sent; or why it is not taken.
+func (a *Admission) markAgain(m *message.Message) (reason string, repeat bool, err error) {
+	there, err := a.Queue.Marks(m.Queue.Process, m.Instance)
+	switch {
+	case err != nil:
+		return "", false, err
+	case slices.ContainsFunc(there, func(b message.Message) bool { return b.Key() == m.Key() }):
+		return "", true, nil
+	case len(there) >= marksLimit:
+		return fmt.Sprintf("its instance was suspended and resumed %d times: no more is taken", marksLimit/2), false, nil
+	}
+	return "", false, nil
 }
 
 // otherMarker says why a marker is not put in the place of one that names another origin, or
@@ -125,9 +151,5 @@ func (a *Admission) otherMarker(m, there *message.Message) (string, error) {
 // startedAt is where the instance of a message was started, as far as that is known here without
 // the word of a marker.
 func (a *Admission) startedAt(m *message.Message) (processtable.NodeID, error) {
-	v, err := a.Queue.ViewInstance(m.Instance, m.Queue.Process, 1)
-	if err != nil {
-		return "", err
-	}
-	return processtable.NodeID(report.StartedAt(&v)), nil
+	return a.Queue.StartedAt(m.Instance, m.Queue.Process)
 }

@@ -63,21 +63,6 @@ func (a *Answers) Gather(ctx context.Context, id message.InstanceID, process str
 	return a.gather(ctx, gathering{q: report.Question{Instance: id, Process: process, Scopes: []string{""}}})
 }
 
-// Here is Gather of an instance that was started here, of which no other node is asked.
-func (a *Answers) Here(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
-	g := report.NewGathered(a.Self, id)
-	g.Asked = report.Question{Instance: id, Scopes: []string{""}}
-	own, err := a.Report(g.Asked)
-	switch {
-	case err != nil:
-		return nil, err
-	case !own.Known, !api.CallerOf(ctx).Sees(own.Process):
-		return nil, a.unknownInstance(id, nil)
-	}
-	g.Add(string(a.Self), own)
-	return g, nil
-}
-
 // gatherMore is Gather of what g is about, of more than was asked for: who did not answer then is not
 // asked again.
 func (a *Answers) gatherMore(ctx context.Context, g *report.Gathered, q report.Question) (*report.Gathered, error) {

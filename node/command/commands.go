@@ -57,8 +57,8 @@ type Site interface {
 	Process(processtable.ProcessID) behaviour.Process
 	// Gather asks the nodes of an instance how it stands: that of a process, if one is named.
 	Gather(_ context.Context, _ message.InstanceID, process string) (*report.Gathered, error)
-	// Here is Gather of an instance that was started here, of which no other node is asked.
-	Here(context.Context, message.InstanceID) (*report.Gathered, error)
+	// Anew says whether others may know instances of this site that its store does not.
+	Anew() bool
 	// LinkTo says how the link to a peer is; false: there is none.
 	LinkTo(peer processtable.NodeID) (link.Status, bool)
 	// Quota is that of a transmission queue, in bytes; 0: none.

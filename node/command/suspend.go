@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func (c *Commands) Suspend(ctx context.Context, id message.InstanceID, r api.Sus
 func (c *Commands) Resume(ctx context.Context, id message.InstanceID, r api.ResumeRequest) (api.Word, error) {
 	return c.suspend(ctx, SuspendQuestion{
 		Instance: id, Scope: r.Scope, Activity: r.Activity, Resume: true, Only: r.Only, Reason: r.Reason, ID: r.Word,
-	}, false)
+	}, r.Quick)
 }
 
 // Expedite gives an instance another priority, at every node of its process, as Suspend does.
@@ -65,21 +66,14 @@ func (c *Commands) Expedite(ctx context.Context, id message.InstanceID, r api.Ex
 }
 
 // suspend asks the nodes of the instance first how far they are, so that the history shows what is said behind what has
-// happened. Quick: it does not, if the instance was started here.
+// happened, and what any of them holds is resumed. Quick: it does not, if the instance was started here and that is enough.
 func (c *Commands) suspend(ctx context.Context, q SuspendQuestion, quick bool) (api.Word, error) {
-	ask := func(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
-		return c.Site.Gather(ctx, id, "")
-	}
-	if quick {
-		_, _, here, err := c.Queue.Instance(q.Instance)
-		if err != nil {
-			return api.Word{}, err
-		}
-		if here {
-			ask = c.Site.Here
+	if quick && q.Activity == "" {
+		if w, done, err := c.suspendAtOnce(ctx, q); done || err != nil {
+			return w, err
 		}
 	}
-	g, err := ask(ctx, q.Instance)
+	g, err := c.Site.Gather(ctx, q.Instance, "")
 	if err != nil {
 		return api.Word{}, err
 	}
@@ -104,6 +98,26 @@ func (c *Commands) suspend(ctx context.Context, q SuspendQuestion, quick bool) (
 		return c.askToSuspend(ctx, processtable.NodeID(g.Origin), q)
 	}
 	return c.suspendHere(ctx, process, &q, c.By(ctx))
+}
+
+// suspendAtOnce is suspend of a whole instance by what is known here. Not done: what is refused, which may be done, or refused
+// for something else, by what others know; and a resume where the store may have lost suspends that others hold.
+func (c *Commands) suspendAtOnce(ctx context.Context, q SuspendQuestion) (w api.Word, done bool, err error) {
+	started, _, here, err := c.Queue.Instance(q.Instance)
+	process := started.Process.String()
+	if err != nil || !here || !api.CallerOf(ctx).Sees(process) || api.Permit(ctx, process) != nil || q.Resume && c.Site.Anew() {
+		return w, false, err
+	}
+	if q.Clock, err = c.Queue.Clock(q.Instance, started.Process); err != nil {
+		return w, false, err
+	}
+	q.Clock = max(q.Clock, started.Clock)
+	w, err = c.suspendHere(ctx, started.Process, &q, c.By(ctx))
+	var refused *api.Error
+	if errors.As(err, &refused) {
+		return w, false, nil
+	}
+	return w, err == nil, err
 }
 
 func (q *SuspendQuestion) word() string {
@@ -181,9 +195,6 @@ func (c *Commands) suspendHere(ctx context.Context, id processtable.ProcessID, q
 	if err := c.goesOn(id, q); err != nil {
 		return api.Word{}, err
 	}
-	if now := c.Scheduler.Now(); !q.Until.IsZero() && !q.Until.After(now) {
-		return api.Word{}, api.Errorf(api.CodeUsage, "give a time to come, or none", "until %s: at %s it is %s", q.Until.Format(time.RFC3339), c.Self, now.Format(time.RFC3339))
-	}
 	if reason := behaviour.Misplaced(p.Table(), processtable.ActivityID(q.Activity), message.Scope(q.Scope)); q.Scope != "" && reason != "" {
 		return api.Word{}, api.Errorf(api.CodeUsage, seeScopes, "%s %s: %s", q.word(), q.Activity, reason)
 	}
@@ -192,7 +203,7 @@ func (c *Commands) suspendHere(ctx context.Context, id processtable.ProcessID, q
 		return api.Word{}, err
 	}
 	defer end()
-	marks, err := c.marksOf(id, q.Instance)
+	marks, err := c.marksOf(id, q)
 	if err != nil {
 		return api.Word{}, err
 	}
@@ -205,18 +216,10 @@ func (c *Commands) suspendHere(ctx context.Context, id processtable.ProcessID, q
 			return api.Word{}, err
 		}
 	} else {
-		if mark.ID == (message.WordID{}) {
-			mark.ID = c.newWordID()
-		}
-		mark.Time = c.Scheduler.Now()
 		for i := range marks { // the later word is that of the higher clock
 			q.Clock = max(q.Clock, marks[i].Clock)
 		}
-		msg := mark.Message(message.Queue{Process: id, Node: c.Self}, q.Instance, c.Self, message.Next(q.Clock))
-		line := record.Marked(&mark)
-		line.Time, line.Clock, line.Origin = mark.Time, msg.Clock, c.Self
-		line.Process, line.Definition, line.Instance = id, p.Definition(), q.Instance
-		if err := c.Site.Commit(ctx, &record.Tx{Put: []message.Message{msg}, Audit: []record.AuditRecord{line}}); err != nil {
+		if err := c.putMark(ctx, p, &mark, q); err != nil {
 			return api.Word{}, err
 		}
 	}
@@ -226,20 +229,37 @@ func (c *Commands) suspendHere(ctx context.Context, id processtable.ProcessID, q
 	}, nil
 }
 
+// putMark puts a mark with the line about it. Where that is all there is to do about it here, the other nodes are told with it;
+// else by the process thread.
+func (c *Commands) putMark(ctx context.Context, p behaviour.Process, mark *message.Mark, q *SuspendQuestion) error {
+	mark.Time = c.Scheduler.Now()
+	if !q.Until.IsZero() && !q.Until.After(mark.Time) {
+		return api.Errorf(api.CodeUsage, "give a time to come, or none", "until %s: at %s it is %s", q.Until.Format(time.RFC3339), c.Self, mark.Time.Format(time.RFC3339))
+	}
+	if mark.ID == (message.WordID{}) {
+		mark.ID = c.newWordID()
+	}
+	t, clock, tx := p.Table(), message.Next(q.Clock), &record.Tx{}
+	local := *mark
+	if mark.Settled(t) {
+		tx.Put = mark.ForOthers(t, c.Self, q.Instance, clock)
+		local = mark.Done()
+	}
+	tx.Put = append(tx.Put, local.Message(message.Queue{Process: t.Process, Node: c.Self}, q.Instance, c.Self, clock))
+	line := record.Marked(mark)
+	line.Time, line.Clock, line.Origin = mark.Time, clock, c.Self
+	line.Process, line.Definition, line.Instance = t.Process, p.Definition(), q.Instance
+	tx.Audit = []record.AuditRecord{line}
+	return c.Site.Commit(ctx, tx)
+}
+
 // spreadAgain tells the other nodes once more of a mark that was said before: one may have lost its store since. What is new
 // is told by the process thread yet.
 func (c *Commands) spreadAgain(ctx context.Context, t *processtable.Table, mark *message.Mark, q *SuspendQuestion) error {
 	if mark.New {
 		return nil
 	}
-	told := *mark
-	told.New, told.Spread, told.Noted = true, false, false
-	tx := &record.Tx{}
-	for _, node := range t.Nodes() {
-		if node != "" && node != c.Self && t.Hosting(node) {
-			tx.Put = append(tx.Put, told.Message(message.Queue{Process: t.Process, Node: node}, q.Instance, c.Self, message.Next(q.Clock)))
-		}
-	}
+	tx := &record.Tx{Put: mark.ForOthers(t, c.Self, q.Instance, message.Next(q.Clock))}
 	if len(tx.Put) == 0 {
 		return nil
 	}
@@ -259,16 +279,15 @@ func (c *Commands) goesOn(id processtable.ProcessID, q *SuspendQuestion) error {
 	case ended != nil:
 		return nothingTo(q, api.InstanceFinished)
 	}
-	marker, err := c.Queue.Marker(id, q.Instance)
-	if err == nil && marker != nil && marker.Origin == c.Self {
-		return nothingTo(q, api.InstanceTerminated)
-	}
-	return err
+	return nil
 }
 
-// marksOf are the marks of an instance that was started here.
-func (c *Commands) marksOf(id processtable.ProcessID, i message.InstanceID) (marks []message.Marked, err error) {
-	found, err := c.Queue.Marks(id, i)
+// marksOf are the marks of an instance that was started here, and was not terminated.
+func (c *Commands) marksOf(id processtable.ProcessID, q *SuspendQuestion) (marks []message.Marked, err error) {
+	marker, found, err := c.Queue.Marked(id, q.Instance)
+	if err == nil && marker != nil && marker.Origin == c.Self {
+		return nil, nothingTo(q, api.InstanceTerminated)
+	}
 	for at := range found {
 		mark, bad := message.MarkOf(&found[at])
 		if bad != nil {

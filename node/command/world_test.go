@@ -58,6 +58,7 @@ type world struct {
 	random  counted
 	asked   int            // how often the nodes of an instance were asked how it stands
 	last    message.WordID // that the site has made
+	anew    bool           // its store is not its first
 
 	// Of one life of the site.
 	*Commands
@@ -260,10 +261,7 @@ func (f fake) Gather(_ context.Context, id message.InstanceID, _ string) (*repor
 	return g, nil
 }
 
-func (f fake) Here(ctx context.Context, id message.InstanceID) (*report.Gathered, error) {
-	f.asked--
-	return f.Gather(ctx, id, "")
-}
+func (f fake) Anew() bool { return f.anew }
 
 func (f fake) LinkTo(peer processtable.NodeID) (link.Status, bool) {
 	f.unlocked("the site is asked")

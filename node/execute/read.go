@@ -1,6 +1,8 @@
 package execute
 
 import (
+	"slices"
+
 	"fmqm/message"
 	"fmqm/node/thread"
 	"fmqm/queue/record"
@@ -46,26 +48,24 @@ func (t *Thread) facts(f *thread.Facts, key message.Entry, what thread.What) (er
 		}
 	}
 	if what&thread.Marker != 0 {
-		if f.Marker, err = q.Marker(t.ID(), key.Instance); err == nil {
-			f.Marks, err = t.marks(key.Instance)
-		}
+		err = t.marked(f, key.Instance)
 	}
 	return err
 }
 
-// marks are what suspends and resumes an instance.
-func (t *Thread) marks(i message.InstanceID) ([]message.Marked, error) {
-	found, err := t.of.Queue.Marks(t.ID(), i)
-	if err != nil || len(found) == 0 {
-		return nil, err
+// marked reads what ends an instance, suspends it, and lets it go on.
+func (t *Thread) marked(f *thread.Facts, i message.InstanceID) error {
+	marker, found, err := t.of.Queue.Marked(t.ID(), i)
+	if err != nil {
+		return err
 	}
-	marks := make([]message.Marked, len(found))
+	f.Marker, f.Marks = marker, make([]message.Marked, len(found))
 	for at := range found {
-		if marks[at], err = message.MarkOf(&found[at]); err != nil {
-			return nil, err
+		if f.Marks[at], err = message.MarkOf(&found[at]); err != nil {
+			return err
 		}
 	}
-	return marks, nil
+	return nil
 }
 
 // children are those that an instance has begun here, and that have not ended.
@@ -92,19 +92,12 @@ func (t *Thread) children(i message.InstanceID) (under []thread.Child, err error
 }
 
 func (t *Thread) list(e thread.List) thread.Event {
-	stored, err := t.of.Queue.BrowseInstance(t.ID(), e.Instance)
+	stored, err := t.of.Queue.Entries(t.ID(), e.Instance)
 	if err != nil {
 		return thread.Unread{Token: e.Token, Err: err}
 	}
-	out := thread.Listed{Token: e.Token}
-	seen := map[message.Entry]bool{}
-	for i := range stored {
-		if key := stored[i].Entry(); key.Activity != "" && !seen[key] {
-			seen[key] = true
-			out.Entries = append(out.Entries, key)
-		}
-	}
-	return out
+	of := slices.DeleteFunc(stored, func(key message.Entry) bool { return key.Activity == "" }) // that of the instance as a whole
+	return thread.Listed{Token: e.Token, Entries: of}
 }
 
 func (t *Thread) readOn(b thread.Browse) thread.Event {

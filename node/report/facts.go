@@ -87,7 +87,7 @@ func (f *Facts) table() *processtable.Table { return f.Process.Table() }
 // originOf is where an instance was started, as anything of it here says: whatever comes of
 // an instance names its origin.
 func originOf(v *audit.InstanceView) string {
-	origin := StartedAt(v)
+	origin := startedAt(v)
 	switch {
 	case origin == "" && v.Marker != nil:
 		return string(v.Marker.Origin)
@@ -97,9 +97,9 @@ func originOf(v *audit.InstanceView) string {
 	return origin
 }
 
-// StartedAt is originOf without a marker's word, which may have come before all else of the
+// startedAt is originOf without a marker's word, which may have come before all else of the
 // instance, from whoever guessed its identifier.
-func StartedAt(v *audit.InstanceView) string {
+func startedAt(v *audit.InstanceView) string {
 	for _, records := range [][]record.AuditRecord{v.Ends, v.Events} {
 		for i := range records {
 			if o := records[i].Origin; o != "" && !records[i].Hearsay() {

@@ -16,7 +16,8 @@ import (
 //
 // A mark that is new is acted on in one transaction, which puts it once more as one that is not: its time is
 // set, the instances are told that activities here have begun, and, of what has come to the origin only, the
-// other nodes. So a kill at any moment has it done once more, and what is put twice is one.
+// other nodes. So a kill at any moment has it done once more, and what is put twice is one. Where there is nothing of
+// that the mark is not new: what is in memory is told of it, and whatever is read later finds it.
 
 // held says whether an entry of an instance that was started at origin is suspended; "" where that is not known.
 func held(suspends []message.Marked, origin processtable.NodeID, key message.Entry) bool {
@@ -88,7 +89,10 @@ func (m *Machine) passedAround(e *instancetable.Entry) bool {
 type heeding struct {
 	id      message.InstanceID
 	marks   []message.Marked
-	clock   uint64 // the highest that entries in memory know of
+	settles []message.WordID // what this puts as done
+	clock   uint64           // the highest that entries in memory know of
+	acts    bool             // there is, or may be, something to put
+	wakes   bool             // there is, or may be, something to go on with
 	awaits  map[Token]bool
 	listed  bool
 	writing int  // transactions under way
@@ -98,25 +102,33 @@ type heeding struct {
 
 // deliverInstance takes what is for an instance as a whole: its marker, marks, and the time of a suspend.
 func (m *Machine) deliverInstance(d record.Delivery) {
-	heeds := len(d.Messages) == 0
+	whole := len(d.Messages) == 0 // whatever of it is there
+	h, heeds := heeding{id: d.Entry.Instance, acts: whole, wakes: whole}, whole
 	for i := range d.Messages {
 		switch msg := &d.Messages[i]; msg.Kind {
 		case message.KindMarker:
 			m.stopInstance(*msg)
 		case message.KindMark:
 			mark, err := message.MarkOf(msg)
-			heeds = heeds || err != nil || mark.New
-		default:
-			heeds = true
+			if err == nil && m.heeding[h.id].puts(mark.ID) {
+				continue
+			}
+			heeds, h.acts, h.wakes = true, h.acts || err != nil || mark.New, h.wakes || err != nil || !mark.Suspends()
+		default: // the time of a suspend has come
+			heeds, h.acts, h.wakes = true, true, true
 		}
 	}
 	if heeds {
-		m.heed(d.Entry.Instance)
+		m.heed(&h)
 	}
 }
 
-// heed begins to act on the marks of an instance. What is read of it from now on is read with them.
-func (m *Machine) heed(id message.InstanceID) {
+// puts says whether a mark has come since it is put as one that was acted on.
+func (h *heeding) puts(id message.WordID) bool { return h != nil && slices.Contains(h.settles, id) }
+
+// heed begins to act on the marks of an instance, or only to tell of them. What is read of it from now on is read with them.
+func (m *Machine) heed(h *heeding) {
+	id := h.id
 	m.acts++
 	m.lives.mark(id)
 	if s := m.starting[id]; s != nil {
@@ -128,11 +140,13 @@ func (m *Machine) heed(id message.InstanceID) {
 	for _, g := range m.gathers {
 		g.spoil(func(key message.Entry) bool { return key.Instance == id })
 	}
-	if h := m.heeding[id]; h != nil {
-		h.again = true
+	if before := m.heeding[id]; before != nil {
+		before.again, before.acts, before.wakes = true, before.acts || h.acts, before.wakes || h.wakes
 		return
 	}
-	h := &heeding{id: id}
+	if !h.acts && !h.wakes && !m.offersAny() && !m.table.Holds(id) { // what is suspended is not in memory
+		return
+	}
 	m.heeding[id] = h
 	m.load(h, Marker, message.Entry{Instance: id})
 }
@@ -161,7 +175,7 @@ func (h *heeding) call(m *Machine, key message.Entry, e *instancetable.Entry) {
 		}
 		m.show(e)
 		m.consider(e)
-	case m.offers(key), slices.ContainsFunc(h.marks, func(s message.Marked) bool { return !s.Suspends() }): // worklists show what is suspended
+	case h.wakes, m.offers(key): // worklists show what is suspended
 		m.takeUp(key)
 	}
 }
@@ -169,6 +183,10 @@ func (h *heeding) call(m *Machine, key message.Entry, e *instancetable.Entry) {
 // called: all that is in memory was told. What was decided before is on its way to the disk: a child that it
 // begins is to be told too.
 func (m *Machine) called(h *heeding) {
+	if !h.acts {
+		m.heedingEnded(h)
+		return
+	}
 	h.listed, h.awaits = true, map[Token]bool{}
 	for token, c := range m.commits {
 		if c.heeding == nil {
@@ -267,8 +285,8 @@ const untilTimer = "until"
 
 // settle has a new mark be one that was acted on.
 func (h *heeding) settle(m *Machine, tx *record.Tx, mark *message.Marked) {
-	done := mark.Mark
-	done.New, done.Spread, done.Noted = false, false, false
+	done := mark.Done()
+	h.settles = append(h.settles, mark.ID)
 	tx.Put = append(tx.Put, done.Message(m.queue(), h.id, mark.Origin, mark.Clock))
 	if !mark.Until.IsZero() {
 		tx.Timers = append(tx.Timers, record.Timer{Name: untilTimer, Due: mark.Until, Process: m.id(), Entry: message.Entry{Instance: h.id}})
@@ -293,16 +311,7 @@ func (m *Machine) spread(h *heeding, mark *message.Marked) (puts []message.Messa
 	if !mark.Spread || mark.Origin != m.self {
 		return nil
 	}
-	told := mark.Mark
-	told.Spread, told.Noted = false, false
-	t := m.process.Table()
-	for _, node := range t.Nodes() {
-		if node == "" || node == m.self || !t.Hosting(node) {
-			continue
-		}
-		puts = append(puts, told.Message(message.Queue{Process: m.id(), Node: node}, h.id, m.self, mark.Clock))
-	}
-	return puts
+	return mark.ForOthers(m.process.Table(), m.self, h.id, mark.Clock)
 }
 
 // toChildren tells the instances that activities here have begun, unless they are independent: each is an instance
@@ -344,6 +353,6 @@ func (m *Machine) heeded(h *heeding, e Committed) {
 func (m *Machine) heedingEnded(h *heeding) {
 	delete(m.heeding, h.id)
 	if h.again {
-		m.heed(h.id)
+		m.heed(&heeding{id: h.id, acts: h.acts, wakes: h.wakes})
 	}
 }

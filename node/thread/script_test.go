@@ -37,6 +37,8 @@ import (
 //	ended x 1 [stopped]  x of instance 1 of another process has ended
 //	event go x 1 2       event go, which has met x of instance 1 in its second round, comes into the store
 //	marker 1             the marker of instance 1 comes into the store
+//	mark suspend 1 [x] [new] [N]   ann suspends instance 1, or x of it, by word N: that comes into the store, as a mark that is to be
+//	                     acted on (new), or as one with nothing to act on; or mark resume 1 [new] N LIFTED, mark expedite 1 [new] N
 //	born 1               what begins instance 1 for activity c of instance 50 of q@1 comes into the store
 //	returns x 1 2 [REASON]   instance 2, which x of instance 1 has begun, comes back
 //	mail                 the mailbox is read
@@ -130,6 +132,8 @@ func (s *script) do(d *datadriven.TestData) {
 			r.Event = record.EventStopped
 		}
 		s.store.audits = append(s.store.audits, r)
+	case "mark":
+		s.arrive(s.mark(words))
 	case "born":
 		s.arrive(s.born(identifier(s.number(words[0]))))
 	case "returns":
@@ -252,6 +256,29 @@ func (s *script) message(words []string, foreign bool) message.Message {
 		}
 	}
 	return m
+}
+
+// mark is one of an instance that was started here.
+func (s *script) mark(words []string) message.Message {
+	mark := message.Mark{Time: s.now}
+	var numbers []int
+	for _, w := range words[2:] {
+		if n, err := strconv.Atoi(w); err == nil {
+			numbers = append(numbers, n)
+		} else if w == "new" {
+			mark.New = true
+		} else {
+			mark.Activity = processtable.ActivityID(w)
+		}
+	}
+	mark.ID = wordID(numbers[0])
+	switch words[0] {
+	case "resume":
+		mark.Lifts = []message.WordID{wordID(numbers[1])}
+	case "expedite":
+		mark.Rank = message.MaxRank
+	}
+	return mark.Message(message.Queue{Process: s.machine.id(), Node: "A"}, identifier(s.number(words[1])), "A", uint64(10+numbers[0]))
 }
 
 func (s *script) arrive(m message.Message) {
@@ -481,7 +508,7 @@ func (s *script) show(e Effect) string {
 		return ask(e.Token, "a place of %q for %s", e.Program, e.Row.Name)
 	case Commit:
 		s.store.submit(e.Tx, e.Token)
-		if at := s.machine.table.Get(e.Tx.Consume[0].Entry); at != nil && at.Phase >= instancetable.Running && !e.Settles {
+		if at := s.primary(e.Tx); at != nil && at.Phase >= instancetable.Running && !e.Settles {
 			return ask(e.Token, "commit beside what runs: %s", txShown(e.Tx))
 		}
 		return ask(e.Token, "commit: %s", txShown(e.Tx))
@@ -510,6 +537,14 @@ func (s *script) show(e Effect) string {
 		return "fail: " + e.Err.Error()
 	}
 	return fmt.Sprintf("%T", e)
+}
+
+// primary is the entry in memory that a transaction is about; nil: none is.
+func (s *script) primary(tx *record.Tx) *instancetable.Entry {
+	if len(tx.Consume) == 0 {
+		return nil
+	}
+	return s.machine.table.Get(tx.Consume[0].Entry)
 }
 
 func named(e message.Entry) string {
@@ -544,6 +579,8 @@ func txShown(tx *record.Tx) string {
 			parts = append(parts, recallShown(&m))
 		case m.Kind == message.KindStart:
 			parts = append(parts, fmt.Sprintf("starts %d of %s", binary.BigEndian.Uint64(m.Instance[8:]), m.Queue.Process))
+		case m.Kind == message.KindMark:
+			parts = append(parts, "a mark is done")
 		case m.Kind == message.KindMarker:
 			parts = append(parts, fmt.Sprintf("ends %d of %s at %s", binary.BigEndian.Uint64(m.Instance[8:]), m.Queue.Process, m.Queue.Node))
 		case m.Kind == message.KindReturn && m.Number != 0:
@@ -570,6 +607,9 @@ func txShown(tx *record.Tx) string {
 func (s *script) state() {
 	s.machine.table.All(func(e *instancetable.Entry) bool {
 		line := named(e.Key) + " is " + [...]string{"waiting", "ready", "running", "settling"}[e.Phase]
+		if suspended(e) {
+			line += ", suspended"
+		}
 		if e.State.InError() {
 			line += ", in error: " + e.Behaviour.View(e.State, s.now).Error
 		}

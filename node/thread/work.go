@@ -35,6 +35,13 @@ func (m *Machine) offers(key message.Entry) bool {
 	return is && b.Offers()
 }
 
+// offersAny says whether there can be an item of any entry.
+func (m *Machine) offersAny() bool {
+	return slices.ContainsFunc(m.process.Table().Activities, func(a *processtable.Activity) bool {
+		return a.Kind == processtable.KindManual || len(a.Notify) > 0
+	})
+}
+
 // unshow tells that there is no item of an entry any more.
 func (m *Machine) unshow(key message.Entry) {
 	if m.offers(key) {

@@ -78,6 +78,86 @@ func (q *Queue) ViewPart(i message.InstanceID, of processtable.ProcessID, p Part
 	return v, nil
 }
 
+// StartedAt is where an instance of a process was started, as far as anything here but a marker or a mark says so; "": nothing
+// does. What has happened comes before what was only sent here.
+func (q *Queue) StartedAt(i message.InstanceID, of processtable.ProcessID) (origin processtable.NodeID, err error) {
+	err = q.engine.View(func(r store.Reader) error {
+		in := q.records.In(r)
+		for _, class := range []byte{record.ClassInstance, record.ClassEnd, record.ClassHistory} {
+			err := in.Each(store.ScanOptions{Prefix: append([]byte{class}, i[:]...)}, func(key, value []byte) error {
+				a, err := in.Audit(key, value)
+				if err == nil && a.Process == of && !a.Hearsay() && a.Event != record.EventThinned && a.Origin != "" {
+					origin, err = a.Origin, read.ErrEnough
+				}
+				return err
+			})
+			if errors.Is(err, read.ErrEnough) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		for _, class := range []byte{record.ClassMessage, record.ClassRecord} {
+			_, err := in.Messages(store.ScanOptions{Prefix: append(record.AppendProcess(nil, class, of), i[:]...)}, func(_ []byte, m message.Message) bool {
+				origin = m.Origin
+				return origin == ""
+			})
+			if err != nil || origin != "" {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("where instance %s was started: %w", i, q.records.Judge(err))
+	}
+	return origin, nil
+}
+
+// Clock is about up to which moment of the logical clock anything here tells of an instance of a process: what has ended at its
+// top, the newest that has happened besides, and what waits.
+func (q *Queue) Clock(i message.InstanceID, of processtable.ProcessID) (clock uint64, err error) {
+	err = q.engine.View(func(r store.Reader) error {
+		clock = 0
+		in := q.records.In(r)
+		newest := func(o store.ScanOptions, last bool) error {
+			err := in.Each(o, func(key, value []byte) error {
+				a, err := in.Audit(key, value)
+				if err == nil && a.Process == of && !a.Hearsay() {
+					clock = max(clock, a.Clock)
+					if last {
+						err = read.ErrEnough
+					}
+				}
+				return err
+			})
+			if errors.Is(err, read.ErrEnough) {
+				err = nil
+			}
+			return err
+		}
+		top := record.AppendName(append([]byte{record.ClassEnd}, i[:]...), "")
+		if err := newest(store.ScanOptions{Prefix: top}, false); err != nil {
+			return err
+		}
+		if err := newest(store.ScanOptions{Prefix: append([]byte{record.ClassHistory}, i[:]...), Reverse: true, Few: true}, true); err != nil {
+			return err
+		}
+		_, err := in.Messages(store.ScanOptions{Prefix: append(record.AppendProcess(nil, record.ClassMessage, of), i[:]...)}, func(_ []byte, m message.Message) bool {
+			if m.Kind != message.KindWord {
+				clock = max(clock, m.Clock)
+			}
+			return true
+		})
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("clock of instance %s: %w", i, q.records.Judge(err))
+	}
+	return clock, nil
+}
+
 // readEnds reads what has ended of the process that is meant; sink's end says more than all others.
 func (v *InstanceView) readEnds(in read.Records, i message.InstanceID, of processtable.ProcessID, p *Part) error {
 	take := func(key, value []byte) error {
@@ -224,7 +304,7 @@ func (v *InstanceView) readEvents(in read.Records, i message.InstanceID, of proc
 	if limit == 0 {
 		return nil
 	}
-	o := store.ScanOptions{Prefix: append([]byte{record.ClassHistory}, i[:]...), Reverse: true}
+	o := store.ScanOptions{Prefix: append([]byte{record.ClassHistory}, i[:]...), Reverse: true, Few: true}
 	err := in.Each(o, func(key, value []byte) error {
 		a, err := in.Audit(key, value)
 		if err != nil {

@@ -1,6 +1,7 @@
 package browse
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,22 +37,52 @@ func (q *Queues) Table(id processtable.ProcessID) (encoded []byte, definition pr
 
 // Marker gives the marker of an instance that an operator ended, nil if there is none.
 func (q *Queues) Marker(id processtable.ProcessID, i message.InstanceID) (*message.Message, error) {
-	found, err := q.marks(id, i, message.KindMarker)
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	return &found[0], nil
+	marker, _, err := q.Marked(id, i)
+	return marker, err
 }
 
 // Marks gives what suspends and resumes an instance lie here (N29), in the order of their keys.
 func (q *Queues) Marks(id processtable.ProcessID, i message.InstanceID) ([]message.Message, error) {
-	return q.marks(id, i, message.KindMark)
+	_, marks, err := q.Marked(id, i)
+	return marks, err
 }
 
-func (q *Queues) marks(id processtable.ProcessID, i message.InstanceID, kind message.Kind) ([]message.Message, error) {
-	found, err := q.browse(append(record.AppendProcess(nil, record.ClassMarker, id), i[:]...))
+// Marked is Marker and Marks, of one moment.
+func (q *Queues) Marked(id processtable.ProcessID, i message.InstanceID) (marker *message.Message, marks []message.Message, err error) {
+	marks, err = q.browse(append(record.AppendProcess(nil, record.ClassMarker, id), i[:]...))
 	if err != nil {
-		return nil, fmt.Errorf("marker of instance %s: %w", i, q.records.Judge(err))
+		return nil, nil, fmt.Errorf("marker of instance %s: %w", i, q.records.Judge(err))
 	}
-	return slices.DeleteFunc(found, func(m message.Message) bool { return m.Kind != kind }), nil
+	if at := slices.IndexFunc(marks, func(m message.Message) bool { return m.Kind == message.KindMarker }); at >= 0 {
+		found := marks[at]
+		marker, marks = &found, slices.Delete(marks, at, at+1)
+	}
+	return marker, marks, nil
+}
+
+// Entries gives the entries of an instance for which anything lies here, in the order of their keys: also that of the instance
+// as a whole, but for its markers. It reads keys only.
+func (q *Queues) Entries(id processtable.ProcessID, i message.InstanceID) (found []message.Entry, err error) {
+	for _, class := range []byte{record.ClassMessage, record.ClassRecord} {
+		prefix := record.AppendProcess(nil, class, id)
+		err := q.records.Each(store.ScanOptions{Prefix: append(bytes.Clone(prefix), i[:]...), KeysOnly: true}, func(key, _ []byte) error {
+			k := record.KeyReader{Rest: key[len(prefix):]}
+			e := k.Entry()
+			if k.Bad {
+				return record.Damaged(key, record.ErrKey.Error())
+			}
+			before := found[max(0, len(found)-1):] // messages of an entry lie together, but for the record of a sink
+			if class == record.ClassRecord {
+				before = found
+			}
+			if !slices.Contains(before, e) {
+				found = append(found, e)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("browse instance %s: %w", i, q.records.Judge(err))
+		}
+	}
+	return found, nil
 }

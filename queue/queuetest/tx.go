@@ -265,6 +265,15 @@ func testBrowsing(t *testing.T, open storetest.Open) {
 			t.Fatal(err)
 		}
 		sameMessages(t, got, want)
+		var entries []message.Entry
+		for i := range want {
+			if e := want[i].Entry(); !slices.Contains(entries, e) {
+				entries = append(entries, e)
+			}
+		}
+		if got, err := s.Entries(procP, instance(n)); err != nil || !slices.Equal(got, entries) {
+			t.Errorf("entries of %d: %v, %v, want %v", n, got, err, entries)
+		}
 	}
 	want := [][]message.Message{
 		messages[0:3], messages[3:4], messages[4:5], messages[5:6], messages[6:7],

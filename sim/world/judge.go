@@ -165,7 +165,7 @@ func (c *client) waitsFor() string {
 	if len(status.Suspends)+len(status.Pending) > 0 && c.dealing == 0 { // in the end somebody lets it go on
 		switch {
 		case len(status.Suspends) > 0:
-			_ = c.goOn(c.of.origin)
+			_ = c.goOn(c.of.origin, false)
 		case slices.ContainsFunc(status.Pending, func(p api.Pending) bool { return p.Word == "expedite" }): // one has lost its store: it is said again
 			_ = c.expedite(c.of.origin, 5)
 		}

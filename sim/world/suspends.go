@@ -54,13 +54,13 @@ func (c *client) names() (all []string) {
 // resume is an operator who lets an instance go on.
 func (w *World) resume(e Event) {
 	c := w.clients[e.Instance]
-	_ = c.goOn(e.Site)
+	_ = c.goOn(e.Site, e.Instance%2 == 0)
 }
 
-// goOn has an operator at a site resume the instance.
-func (c *client) goOn(at name) error {
+// goOn has an operator at a site resume the instance; quick: as one of many.
+func (c *client) goOn(at name, quick bool) error {
 	return c.world.ask(at, "resume "+c.id(), func(ctx context.Context, n *node.Node) error {
-		_, err := n.Resume(ctx, c.instance.ID, api.ResumeRequest{})
+		_, err := n.Resume(ctx, c.instance.ID, api.ResumeRequest{Quick: quick})
 		return err
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -95,6 +96,33 @@ var expedited = &scenario{
 				st, err := s.Client.Status(ctx, w.ids[0])
 				if err == nil && (st.Priority == nil || *st.Priority != api.MaxPriority || len(st.Pending) > 0 || len(st.Unreachable) > 0) {
 					err = notYet("%v, and of it have not heard %+v", st.Priority, st.Pending)
+				}
+				return err
+			}, api.CodeFailed, api.CodeNotFound)
+		}
+		w.operate(ctx)
+		w.ended(ctx)
+	},
+}
+
+// rested: an operator suspends an instance for a moment, while an activity of the other site is in error.
+var rested = &scenario{
+	process: process, input: order,
+	want: slices.Concat(whole, []string{"source suspended 0", "source resumed 0"}),
+	play: func(w *world, ctx context.Context) {
+		w.begin(ctx)
+		w.everywhere(ctx)
+		w.inError(ctx)
+		word := uuid.Must(uuid.NewV7())
+		until(ctx, w.T, "suspend", func() error {
+			_, err := w.a.Client.Suspend(ctx, w.ids[0], api.SuspendRequest{Until: time.Now().Add(time.Second), Word: word})
+			return err
+		}, api.CodeFailed)
+		for _, s := range []*fleet.Site{w.a, w.b} {
+			until(ctx, w.T, "it goes on as "+s.Name+" tells", func() error {
+				st, err := s.Client.Status(ctx, w.ids[0])
+				if err == nil && len(st.Suspends)+len(st.Pending)+len(st.Unreachable) > 0 {
+					err = notYet("suspends %+v, and of it have not heard %+v", st.Suspends, st.Pending)
 				}
 				return err
 			}, api.CodeFailed, api.CodeNotFound)

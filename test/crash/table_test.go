@@ -395,12 +395,22 @@ var transactions = []transaction{
 	{
 		kind: "expedite", what: "A mark gives an instance another priority: as an operator says where it was started, and as that comes to the other sites (N31).", victims: "AB", scenario: expedited,
 		lost: "The instance has the priority that it had. The operator has no answer and repeats the command; another site is sent the mark again.",
-		kept: "The mark is in the store, as one that is new. The site acts on it at its next start: what waits there has its turn by it, and the other sites and the instances of subprocesses are told. A repeat with the same identifier changes nothing.",
+		kept: "The mark is in the store: what waits there has its turn by it after the start, and what tells the other sites is in their transmission queues. A repeat with the same identifier changes nothing.",
 	},
 	{
-		kind: "heed", what: "A site has acted on such a mark: it puts it once more, as one that is not new any more, and the line of history where the instance was started.", victims: "AB", scenario: expedited,
+		kind: "suspend", what: "A mark suspends an instance, here until a time: as an operator says where it was started, and as that comes to the other sites (N29).", victims: "AB", scenario: rested,
+		lost: "Nothing is suspended. The operator has no answer and repeats the command; another site is sent the mark again.",
+		kept: "The mark is in the store, and what it suspends stands still after the start. It is new: the site acts on it then, and sets its time. A repeat with the same identifier changes nothing.",
+	},
+	{
+		kind: "heed", what: "A site has acted on a mark that has a time, or of a process of which activities there begin instances: it puts it once more, as one that is not new any more, with that time, with what tells those instances and the other sites, and with the line of history where it is not written.", victims: "AB", scenario: rested,
 		lost: "The mark is still new, and the site acts on it once more. Who is told twice has it once.",
 		kept: "Nothing is left to do about it. The mark lies there as long as the store.",
+	},
+	{
+		kind: "resume", what: "The time of a suspend has come: each site puts the mark that lifts it, and takes the message that its time has come (N29).", victims: "AB", scenario: rested,
+		lost: "It is still suspended there, and the message says so after the start.",
+		kept: "The mark is in the store. It is new: the site acts on it after the start, and writes the line about it where the instance was started.",
 	},
 	{
 		kind: "retire", what: "A site notes that a version begins nothing new, or that it may again, as an operator or another site has said (N31).", victims: "AB", scenario: retired,
