@@ -18,7 +18,8 @@ import (
 const (
 	manyInstances = 1000 // that a command is about, unless --limit says otherwise
 	manyShown     = 50   // lines of a plan in a table
-	manyAtOnce    = 8    // requests under way
+	manyAtOnce    = 8    // requests under way; each may ask all sites
+	manyQuick     = 64   // of those that ask nobody else: the site's writes are shared among them
 )
 
 // manyFlags are those of a command that may be about many instances.
@@ -244,6 +245,15 @@ func (f failures) exit() int {
 	return exit
 }
 
+// atOnce is how many requests are under way at the same time.
+func (m *many) atOnce() int {
+	switch m.what {
+	case wordSuspend, wordResume, wordExpedite:
+		return manyQuick
+	}
+	return manyAtOnce
+}
+
 // carryOut does it, a few at once, and prints what came of each in the order of the plan.
 func (m *many) carryOut(c *cli.Context, a asked, deeds []deed) (failed failures, err error) {
 	progress := common.NewProgress(c)
@@ -253,7 +263,7 @@ func (m *many) carryOut(c *cli.Context, a asked, deeds []deed) (failed failures,
 		ended[i] = make(chan struct{})
 	}
 	go func() {
-		free := make(chan struct{}, manyAtOnce)
+		free := make(chan struct{}, m.atOnce())
 		for i := range deeds {
 			free <- struct{}{}
 			go func() {
@@ -295,7 +305,7 @@ func sayQueued(c *cli.Context, deeds []deed) {
 
 func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
 	switch m.what {
-	case "suspend", "resume", wordExpedite:
+	case wordSuspend, wordResume, wordExpedite:
 		m.word(ctx, client, d)
 	case wordRetry, wordFinish, wordSkip, wordRestart, wordWithdraw:
 		var said api.Word

@@ -14,13 +14,18 @@ import (
 	common "fmqm/cmd/internal/cli"
 )
 
+const (
+	wordSuspend = "suspend"
+	wordResume  = "resume"
+)
+
 // manyExit says how a command about many instances ends.
 const manyExit = `The exit code is 0 if all was done or planned; the code of what failed, or 1 if the failures
 differ; 5 if a site did not answer.`
 
 func suspendCommand() *cli.Command {
 	return &cli.Command{
-		Name: "suspend", Usage: "let an instance rest, or an activity of it, or many", ArgsUsage: "[INSTANCE] [ACTIVITY]",
+		Name: wordSuspend, Usage: "let an instance rest, or an activity of it, or many", ArgsUsage: "[INSTANCE] [ACTIVITY]",
 		Description: `Nothing of it is decided, started or offered any more until fmqm resume: at every site of its
 process as soon as that hears of it. Programs that run end, and their results are kept. What
 comes meanwhile waits, and deadlines go on. The instances of its subprocesses rest too, unless
@@ -50,7 +55,7 @@ fmqm suspend --process purchase-order@1 --yes`,
 
 func resumeCommand() *cli.Command {
 	return &cli.Command{
-		Name: "resume", Usage: "let what was suspended go on, or many", ArgsUsage: "[INSTANCE] [ACTIVITY]",
+		Name: wordResume, Usage: "let what was suspended go on, or many", ArgsUsage: "[INSTANCE] [ACTIVITY]",
 		Description: `Lifts all suspends of the instance that are known where it was started; with ACTIVITY those
 of that; with --only the one of this identifier, which fmqm status shows. What has waited goes
 on, at each site as soon as that hears of it.
@@ -96,7 +101,7 @@ func until(c *cli.Context) (time.Time, error) {
 }
 
 func suspend(c *cli.Context) error {
-	many, err := aboutActivity(c, "suspend")
+	many, err := aboutActivity(c, wordSuspend)
 	if err != nil {
 		return err
 	}
@@ -115,7 +120,7 @@ func suspend(c *cli.Context) error {
 }
 
 func resume(c *cli.Context) error {
-	many, err := aboutActivity(c, "resume")
+	many, err := aboutActivity(c, wordResume)
 	if err != nil {
 		return err
 	}
@@ -154,7 +159,7 @@ func ofInstance(c *cli.Context, say func(asked, api.InstanceID) (api.Word, error
 	switch word.Word {
 	case wordExpedite:
 		common.Talk(c, "%s has another priority; see fmqm status %s", what, id)
-	case "suspend":
+	case wordSuspend:
 		common.Talk(c, "%s is suspended: %s; see fmqm status %s, and fmqm resume", what, word.ID, id)
 	default:
 		common.Talk(c, "%s goes on; see fmqm status %s", what, id)
@@ -169,12 +174,12 @@ func ofInstance(c *cli.Context, say func(asked, api.InstanceID) (api.Word, error
 func (m *many) word(ctx context.Context, client *api.Client, d *deed) {
 	var word api.Word
 	switch m.what {
-	case "suspend":
+	case wordSuspend:
 		word, d.err = client.Suspend(ctx, d.Instance, api.SuspendRequest{Until: m.until, Reason: m.reason, Quick: true})
 	case wordExpedite:
 		word, d.err = client.Expedite(ctx, d.Instance, api.ExpediteRequest{Priority: m.priority, Reason: m.reason, Quick: true})
 	default:
-		word, d.err = client.Resume(ctx, d.Instance, api.ResumeRequest{Reason: m.reason})
+		word, d.err = client.Resume(ctx, d.Instance, api.ResumeRequest{Reason: m.reason, Quick: true})
 		if d.err = unlessResumed(ctx, client, d); d.err == nil {
 			word.Result = cmp.Or(word.Result, api.WordDone)
 		}
