@@ -57,20 +57,17 @@ func (t *taking) contradicts(m *message.Message) (reason string, repeat bool, er
 	if m.Kind != message.KindConnector && !m.Kind.OfInstance() && m.Kind != message.KindWord {
 		return "", false, nil
 	}
+	if m.Kind == message.KindMark {
+		_, reason, repeat, err = t.markBefore(m)
+		return reason, repeat, err
+	}
 	k := arrivalOf(m)
 	put, _, err := t.claim(k)
 	if err != nil {
 		return "", false, err
 	}
-	switch m.Kind {
-	case message.KindMarker:
+	if m.Kind == message.KindMarker {
 		return t.marked(k, m, put)
-	case message.KindMark:
-		if put != nil {
-			return "", true, nil
-		}
-		return t.markAgain(m)
-	default:
 	}
 	first, err := t.Queue.Message(k.process, k.entry, k.key)
 	if err != nil {

@@ -250,6 +250,9 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 		a.tx.Park = append(a.tx.Park, record.Parked{Process: m.Queue.Process, Instance: m.Instance, Peer: a.peer, Message: encoded})
 		return nil
 	}
+	if m.Kind == message.KindMark {
+		return a.mark(p, m, encoded)
+	}
 	reason, err := a.refuses(a.peer, p, &m)
 	switch {
 	case err != nil:
@@ -257,9 +260,6 @@ func (a *acceptance) judge(m message.Message, encoded []byte) error {
 	case reason != "":
 		a.aside(encoded, reason)
 		return nil
-	}
-	if m.Kind == message.KindMark {
-		m = settled(p.Table(), m)
 	}
 	_, err = a.take(m, encoded)
 	return err

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"fmt"
-	"slices"
 
 	"fmqm/behaviour"
 	"fmqm/message"
@@ -24,7 +23,8 @@ func (a *Admission) refuses(peer processtable.NodeID, p behaviour.Process, m *me
 	case message.KindMarker:
 		return a.usurped(peer, m)
 	case message.KindMark:
-		return a.strayMark(peer, m)
+		_, reason, err := a.strayMark(peer, m)
+		return reason, err
 	default:
 		return "", nil
 	}
@@ -45,7 +45,7 @@ func (a *Admission) Misplaced(peer processtable.NodeID, m *message.Message) (str
 	case err != nil || reason != "" || !m.Kind.OfInstance():
 		return reason, err
 	case m.Kind == message.KindMark:
-		reason, _, err = a.markAgain(m)
+		_, reason, _, err = a.markAgain(m)
 		return reason, err
 	}
 	there, err := a.Queue.Marker(m.Queue.Process, m.Instance)
@@ -86,53 +86,6 @@ func (a *Admission) usurped(peer processtable.NodeID, m *message.Message) (strin
 		return fmt.Sprintf("it says that its instance was started at %s, but %s did not start it", a.Self, a.Self), nil
 	}
 	return "", nil
-}
-
-// marksLimit is how many marks of one instance lie here at most.
-const marksLimit = 1000
-
-// strayMark says why a mark that a peer has brought is not taken, or nothing: only the node suspends an instance
-// where that was started, and it says so for this one alone (N29).
-func (a *Admission) strayMark(peer processtable.NodeID, m *message.Message) (string, error) {
-	mark, err := message.MarkOf(m)
-	switch {
-	case err != nil:
-		return fmt.Sprintf("it suspends or resumes, and cannot be read: %v", err), nil
-	case peer != m.Origin || m.Origin == a.Self:
-		return fmt.Sprintf("%s suspends or resumes an instance that was started at %s: that is for %s to say", peer, m.Origin, m.Origin), nil
-	case !mark.New || mark.Spread:
-		return "it says that it was acted on here, or is for others", nil
-	}
-	if known, err := a.startedAt(m); err != nil || known != "" && known != m.Origin {
-		return fmt.Sprintf("it says that its instance was started at %s, but it was started at %s", m.Origin, known), err
-	}
-	return "", nil
-}
-
-// settled gives a mark that was judged as one that was acted on, where there is nothing to do about it.
-func settled(t *processtable.Table, m message.Message) message.Message {
-	mark, err := message.MarkOf(&m)
-	if err != nil || !mark.Settled(t) {
-		return m
-	}
-	done := mark.Done()
-	m.Body = message.EncodeMark(done)
-	return m
-}
-
-// markAgain says whether a mark repeats one that lies here, of which the first counts: a node that was restored sends
-// what it has sent; or why it is not taken.
-func (a *Admission) markAgain(m *message.Message) (reason string, repeat bool, err error) {
-	there, err := a.Queue.Marks(m.Queue.Process, m.Instance)
-	switch {
-	case err != nil:
-		return "", false, err
-	case slices.ContainsFunc(there, func(b message.Message) bool { return b.Key() == m.Key() }):
-		return "", true, nil
-	case len(there) >= marksLimit:
-		return fmt.Sprintf("its instance was suspended and resumed %d times: no more is taken", marksLimit/2), false, nil
-	}
-	return "", false, nil
 }
 
 // otherMarker says why a marker is not put in the place of one that names another origin, or

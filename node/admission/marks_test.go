@@ -162,3 +162,22 @@ func TestN29AMarkWithNothingToDo(t *testing.T) {
 		})
 	}
 }
+
+// N29: the first marks of an instance that has come here are charged to nobody, and so a link is not paused since an operator has
+// suspended many instances often; more of them are, and those of which nothing has come.
+func TestN29WhichMarksAreCharged(t *testing.T) {
+	w := newWorld(t, true)
+	known := w.connector()
+	w.sends("B", known)
+	for n := 1; n <= marksOfUse+3; n++ {
+		w.sends("B", w.suspend(known.Instance, "B", nil))
+		if u := w.Queue.Usage("B"); u.Marks != max(0, n-marksOfUse) {
+			t.Errorf("after %d marks of an instance that is known it is charged as %+v", n, u)
+		}
+	}
+	w.sends("B", w.suspend(uuid.Must(uuid.NewV7()), "B", nil))
+	if u := w.Queue.Usage("B"); u.Marks != 4 {
+		t.Errorf("with one of an instance of which nothing has come it is charged as %+v", u)
+	}
+	w.wantAside()
+}
