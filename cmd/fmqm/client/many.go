@@ -184,6 +184,9 @@ func (m *many) summary(deeds []deed) string {
 	if ofActivity(m.what) {
 		what = text.Counted(len(deeds), "activity", "activities") + " of " + what
 	}
+	if m.what == wordExpedite {
+		what += fmt.Sprintf(" to priority %d", m.priority)
+	}
 	verb := m.what
 	if verb == wordWithdraw {
 		verb = "give up the restart of"

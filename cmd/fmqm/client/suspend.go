@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -158,7 +159,7 @@ func ofInstance(c *cli.Context, say func(asked, api.InstanceID) (api.Word, error
 	what := cmp.Or(api.Shown(word.Scope, word.Activity), id.String())
 	switch word.Word {
 	case wordExpedite:
-		common.Talk(c, "%s has another priority; see fmqm status %s", what, id)
+		common.Talk(c, "%s has priority %s from now on; see fmqm status %s", what, cmp.Or(c.Args().Get(1), strconv.Itoa(api.MaxPriority)), id)
 	case wordSuspend:
 		common.Talk(c, "%s is suspended: %s; see fmqm status %s, and fmqm resume", what, word.ID, id)
 	default:
