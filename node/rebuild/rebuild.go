@@ -198,7 +198,8 @@ func (m *Rebuilds) here(ctx context.Context, r api.RebuildRequest, by string) (a
 // notStopped refuses to rebuild a peer that has lost nothing, as far as is known here.
 func notStopped(s link.Status) error {
 	if s.Stop != nil {
-		return api.Errorf(api.CodeRefused, "do what the reason says", "the link to %s is stopped for another reason than a new store of %s: %s", s.Peer, s.Peer, s.Stop.Reason)
+		return api.Errorf(api.CodeRefused, fmt.Sprintf("do what the reason says; if %s has lost its store, or a copy was put back, `fmqm links retry %s` lets it say so, and this can be repeated", s.Peer, s.Peer),
+			"the link to %s is stopped for another reason than a new store of %s: %s", s.Peer, s.Peer, s.Stop.Reason)
 	}
 	return nothing{api.Errorf(api.CodeRefused, "rebuild only when `fmqm links` shows the link stopped for a new store",
 		"the link to %s is not stopped: %s has the same store as before, or is unreachable", s.Peer, s.Peer)}
