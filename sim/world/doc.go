@@ -58,6 +58,7 @@
 //	    staff says, and who did the other activities wherever that was), nobody loses what he was told is his, and what ends otherwise
 //	    has withdrawn its item; at each answer: what somebody is told is done is on disk at the item's home, and a worklist has
 //	    only what he may have (clerks.go)
+//	N29  at each start of a program: its instance is not suspended by what is on that site's disk, nor is the activity (resting.go)
 //	told  at the end: of each instance the end, each error that stands and each deadline is told once by each line that is about it,
 //	    whatever has ended the instance, and nothing before it was so (tellings.go, oracle.Tellings; R58); at each answer: a notice is on
 //	    the worklists of those only for whom it is (clerks.go, N27)

@@ -108,6 +108,7 @@ func (p *play) enter(at name, call *program.Call) *generate.Case {
 	}
 	w.journal.tell(string(at), "runs %s of %s, iteration %d, attempt %d", path, call.Instance, call.Iteration, call.Attempt)
 	w.journal.note(string(at), "runs", "%s of %s, iteration %d, attempt %d: %016x", path, call.Instance, call.Iteration, call.Attempt, digest(input))
+	w.watch.restsAt(at, call)
 	e := execution{call.Instance, path, call.Iteration}
 	if isNotice(path) {
 		w.journal.met("notified")

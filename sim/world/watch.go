@@ -59,7 +59,8 @@ type shadow struct {
 	elements map[message.Entry]map[message.Scope]bool // of a bundle: those that have begun, and have not ended
 	returned map[inRun]int                            // how many elements have ended
 	started  map[uuid.UUID]bool
-	sent     map[lane]uint64 // the number of the newest
+	marks    map[uuid.UUID][]lying // N29
+	sent     map[lane]uint64       // the number of the newest
 	low      map[lane]record.Position
 	accepted map[lane]record.AcceptedAt
 	audit    map[string]uint64    // what each record says
@@ -81,7 +82,7 @@ func newWatch(w *World) *watch {
 
 func newShadow() *shadow {
 	return &shadow{
-		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, hand: map[message.Entry]bool{}, races: map[message.Entry]bool{}, started: map[uuid.UUID]bool{},
+		messages: map[message.Entry]map[message.Key]bool{}, ended: map[message.Entry]bool{}, early: map[message.Entry]record.Event{}, hand: map[message.Entry]bool{}, races: map[message.Entry]bool{}, started: map[uuid.UUID]bool{}, marks: map[uuid.UUID][]lying{},
 		queued: map[queued]message.Arrival{}, elements: map[message.Entry]map[message.Scope]bool{}, returned: map[inRun]int{},
 		sent: map[lane]uint64{}, low: map[lane]record.Position{}, accepted: map[lane]record.AcceptedAt{},
 		audit: map[string]uint64{}, told: map[string]inHistory{}, large: large{pieces: map[string][]byte{}},
@@ -96,7 +97,7 @@ func (d *shadow) clone() *shadow {
 		c.messages[e] = maps.Clone(keys)
 	}
 	c.ended, c.early, c.races, c.started = maps.Clone(d.ended), maps.Clone(d.early), maps.Clone(d.races), maps.Clone(d.started)
-	c.hand = maps.Clone(d.hand)
+	c.hand, c.marks = maps.Clone(d.hand), maps.Clone(d.marks)
 	c.queued, c.returned, c.elements = maps.Clone(d.queued), maps.Clone(d.returned), map[message.Entry]map[message.Scope]bool{}
 	for e, open := range d.elements {
 		c.elements[e] = maps.Clone(open)
@@ -202,6 +203,8 @@ func (x *watch) changed(s *site, ops []store.Op) (err error) {
 		switch op.Key[0] {
 		case record.ClassMessage:
 			err = d.message(x.world, t, op)
+		case record.ClassMarker:
+			err = d.mark(x.world, op)
 		case record.ClassInstance, record.ClassEnd, record.ClassHistory:
 			err = x.audited(s, t, op)
 		case record.ClassTimer:
