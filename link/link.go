@@ -110,7 +110,7 @@ func New(o Options) *Link {
 		deciders: map[core.DecisionID]*task.Answer[error]{},
 		conns:    map[core.Via]Conn{},
 		changed:  by.Gate(),
-		queries:  queries{last: uint64(o.Random() * (1 << 53)), pending: map[uint64]*task.Answer[answer]{}, slots: task.NewPlaces(by, maxAnswering)},
+		queries:  queries{last: uint64(o.Random() * (1 << 53)), pending: map[uint64]*task.Answer[answer]{}, slots: task.NewPlaces(by, maxAnswering), asking: task.NewPlaces(by, maxAnswering)},
 	}
 	l.ctx, l.cancel = by.WithCancel(context.Background())
 	for _, r := range o.Routes {

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	maxAnswering   = 16  // queries of a peer that are answered at once
-	maxAsking      = 256 // queries that wait for a peer's answer
+	maxAnswering   = 16  // queries of a peer that are answered at once; what is more than that waits where it is asked
+	maxAsking      = 256 // queries that wait for a peer's answer, or to be asked
 	defaultTimeout = 10 * time.Second
 	longestTimeout = time.Minute
 )
@@ -30,7 +30,8 @@ type queries struct {
 	mu      sync.Mutex
 	last    uint64 // begins anywhere: what a peer answers late to an earlier life answers nothing here
 	pending map[uint64]*task.Answer[answer]
-	slots   *task.Places
+	slots   *task.Places // of the peer's, that are answered
+	asking  *task.Places // as many as the peer answers
 }
 
 type answer struct {
@@ -65,6 +66,13 @@ func (l *Link) query(ctx context.Context, q *frame.Query) ([]byte, error) {
 		return nil, err
 	}
 	defer l.queries.end(id)
+	if err := l.queries.asking.Acquire(ctx); err != nil {
+		return nil, err
+	}
+	defer l.queries.asking.Release()
+	if a, ended := got.Get(); ended { // the connection was lost meanwhile
+		return a.body, a.err
+	}
 	q.ID = id
 	if left, ok := l.sched.Left(ctx); ok {
 		q.Timeout = uint32(max(left.Milliseconds(), 1))

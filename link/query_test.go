@@ -123,11 +123,11 @@ func TestQueryIsLostWithTheConnection(t *testing.T) {
 	}
 }
 
-// At most 16 are answered at once; the next is told to come again.
-func TestTooManyQueries(t *testing.T) {
+// A peer is asked no more at once than it answers: what is asked beside that waits for its turn, however many there are.
+func TestQueriesTakeTheirTurn(t *testing.T) {
 	a, _, g := gated(t)
 	var wg sync.WaitGroup
-	for range 16 {
+	for range 100 {
 		wg.Go(func() {
 			if got, err := a.link.Query(context.Background(), "status", nil); err != nil || string(got) != "late" {
 				t.Errorf("got %q, %v", got, err)
@@ -137,12 +137,64 @@ func TestTooManyQueries(t *testing.T) {
 	for range 16 {
 		<-g.asked
 	}
+	select {
+	case <-g.asked:
+		t.Error("17 are asked at once")
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(g.open)
+	wg.Wait()
+}
+
+// Who waits for his turn has no answer once the connection is lost, or his time is over.
+func TestQueriesWaitForTheirTurnInVain(t *testing.T) {
+	a, b, g := gated(t)
+	ended := make(chan error, 17)
+	ask := func(ctx context.Context) {
+		_, err := a.link.Query(ctx, "status", nil)
+		ended <- err
+	}
+	for range 16 {
+		go ask(context.Background())
+		<-g.asked
+	}
+	brief, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	ask(brief)
+	if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("its time is over: %v", err)
+	}
+	go ask(context.Background())
+	b.stop()
+	for range 17 {
+		if err := <-ended; !errors.Is(err, link.ErrNotConnected) {
+			t.Errorf("the connection is lost: %v", err)
+		}
+	}
+}
+
+// At most 16 are answered at once, whatever is asked: those who gave up are being answered yet, and the next is told to come again.
+func TestTooManyQueries(t *testing.T) {
+	a, _, g := gated(t)
+	ctx, giveUp := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			if _, err := a.link.Query(ctx, "status", nil); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	for range 16 {
+		<-g.asked
+	}
+	giveUp()
+	wg.Wait()
 	_, err := a.link.Query(t.Context(), "status", nil)
 	if err == nil || err.Error() != "query status of site B: site B already answers 16 queries: ask again later" {
 		t.Fatalf("got %v", err)
 	}
 	close(g.open)
-	wg.Wait()
 }
 
 func TestAnswerThatIsTooLargeIsAnError(t *testing.T) {

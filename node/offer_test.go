@@ -248,6 +248,16 @@ func TestN27WhatAPeerMayAskAboutAnItem(t *testing.T) {
 	for range 2 { // a repeat is answered as the first
 		o.a.must(o.a.commands.WorkFor(t.Context(), "B", good))
 	}
+	for _, change := range []func(*command.WorkQuestion){
+		func(q *command.WorkQuestion) { q.Person = "kim@B" },
+		func(q *command.WorkQuestion) { q.Wish = message.WishRelease },
+	} { // with its identifier, and another word
+		q := good
+		change(&q)
+		if err := o.a.commands.WorkFor(t.Context(), "B", q); err == nil || !strings.Contains(err.Error(), "is another, claim, that eve@B has said") {
+			t.Errorf("%s by %s under the same identifier: %v", q.Wish, q.Person, err)
+		}
+	}
 	of := work.ItemQuestion{Process: "two@1", Instance: o.id, Activity: "y", Iteration: 1}
 	for peer, want := range map[processtable.NodeID]string{"B": `{"n":7}`, "C": "", "D": ""} {
 		r, err := o.a.desk.ItemTo(peer, of)

@@ -39,10 +39,9 @@ func itemOf(t *testing.T, list func() []api.WorkItem, state api.ItemState) (i ap
 	return i
 }
 
-// N29: what people have of a suspended instance stays theirs, with its draft, and is shown as suspended; nothing that they
-// say is carried out until it is resumed. An operator's hand is, and what follows waits.
-func TestN29WorkOfASuspendedInstance(t *testing.T) {
-	n := openNode(t, "A", "")
+// reviewers are ann and bob.
+func reviewers(t *testing.T) *staff.Staff {
+	t.Helper()
 	reviewer := []staff.Word{{Text: "reviewer"}}
 	people, problems := staff.Draft{
 		Roles:  reviewer,
@@ -51,7 +50,14 @@ func TestN29WorkOfASuspendedInstance(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	n.SetStaff(people)
+	return people
+}
+
+// N29: what people have of a suspended instance stays theirs, with its draft, and is shown as suspended; nothing that they
+// say is carried out until it is resumed. An operator's hand is, and what follows waits.
+func TestN29WorkOfASuspendedInstance(t *testing.T) {
+	n := openNode(t, "A", "")
+	n.SetStaff(reviewers(t))
 	upload(t, n, reviewed)
 	id := uuid.Must(uuid.NewV7())
 	if _, err := n.Start(t.Context(), api.StartRequest{Instance: id, Process: "reviewed", Input: json.RawMessage(`{"n": 1}`)}); err != nil {

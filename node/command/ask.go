@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -113,7 +114,8 @@ func (c *Commands) put(ctx context.Context, o *wish, repeat bool) (*message.Answ
 	return nil, cmp.Or(gone, err)
 }
 
-// before says whether a word was asked here before, and how it was answered; nil: it was not yet.
+// before says whether a word was asked here before, and how it was answered; nil: it was not yet. The identifier of another word
+// is refused: who repeats that would be told that his own is done.
 func (c *Commands) before(o *wish) (asked bool, answer *message.Answer, err error) {
 	home := o.home
 	if home == c.Self { // there is no line about it until it is answered: it lies in its entry
@@ -123,13 +125,43 @@ func (c *Commands) before(o *wish) (asked bool, answer *message.Answer, err erro
 			return false, nil, err
 		}
 		asked, home = lies != nil, ""
+		if asked {
+			if w, err := message.DecodeWord(lies.Body); err == nil && !o.repeats(&w) {
+				return false, nil, o.another(w.Wish, w.By())
+			}
+		}
 	}
 	line, answered, err := c.Queue.Word(o.entry, home, o.word.ID)
-	if err == nil && answered != nil {
+	if err != nil {
+		return false, nil, err
+	}
+	for _, said := range []*record.AuditRecord{line, answered} {
+		if said != nil && !o.repeats(&message.Word{Wish: said.Word.Wish, Person: said.Doer().Person, Output: o.word.Output, To: o.word.To}) {
+			return false, nil, o.another(said.Word.Wish, said.By)
+		}
+	}
+	if answered != nil {
 		said := answered.Answer()
 		answer = &said
 	}
-	return asked || line != nil || answer != nil, answer, err
+	return asked || line != nil || answer != nil, answer, nil
+}
+
+// repeats says whether a word is one that was said before, as far as that tells: any operator may ask what has come of another's, but
+// what a person says about work is his own.
+func (o *wish) repeats(before *message.Word) bool {
+	switch {
+	case o.word.Wish != before.Wish:
+		return false
+	case o.word.Person == "":
+		return true
+	}
+	return o.word.Person == before.Person && o.word.To == before.To && bytes.Equal(o.word.Output, before.Output)
+}
+
+func (o *wish) another(wish message.Wish, by string) error {
+	return api.Errorf(api.CodeRefused, "repeat the whole command, or leave --word out", "%s %s: the word %s is another, %s, that %s has said",
+		o.word.Wish, o.entry.Path(), o.word.ID, wish, cmp.Or(by, "somebody"))
 }
 
 // newWordID makes the identifier of a word that is asked now.
