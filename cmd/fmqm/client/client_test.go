@@ -238,6 +238,16 @@ reject    D     unknown  an answer of D                     D   -               
 	want(t, "nothing", fmqm(to, "", "why", id), result{0, "", "nothing waits: the instance is finished\n"})
 }
 
+// A status says who has started an instance, as --starter of a list takes it.
+func TestStatusSaysWhoHasStartedIt(t *testing.T) {
+	to := apitest.Serve(t, &apitest.Backend{OnStatus: func(context.Context, api.InstanceID, api.StatusRequest) (api.Status, error) {
+		return api.Status{Started: at, StartedBy: "alice at A"}, nil
+	}})
+	if r := fmqm(to, "", "status", id); !strings.Contains(r.out, "started      2025-06-01 12:00:00\nstarted by   alice at A\n") {
+		t.Errorf("printed\n%s", r.out)
+	}
+}
+
 // What nodes leave out of answers that are too large is said, beside data and not in it.
 func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	more := []string{"B", "C"}

@@ -75,6 +75,9 @@ func statusHead(p *common.Printer, w io.Writer, st api.Status) error {
 	if p := st.Parent; p != nil {
 		lines = slices.Insert(lines, 2, [2]string{"parent", fmt.Sprintf("%s of %s, instance %s", api.Shown(p.Scope, p.Activity), p.Process, p.Instance)})
 	}
+	if st.StartedBy != "" {
+		lines = append(lines, [2]string{"started by", common.OneLine(st.StartedBy)})
+	}
 	if st.Priority != nil {
 		lines = append(lines, [2]string{"priority", strconv.Itoa(*st.Priority)})
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -212,7 +213,11 @@ func suspendedLines(st api.Status) (lines [][2]string) {
 		lines = append(lines, [2]string{"suspended", common.OneLine(fmt.Sprintf("%s (%s)", text, s.ID))})
 	}
 	for _, p := range st.Pending {
-		text := p.Node + " has not heard of the " + p.Word + " " + p.ID.String()
+		heard := " has not heard of the "
+		if slices.ContainsFunc(st.Unreachable, func(u api.Unreachable) bool { return u.Node == p.Node }) {
+			heard = " may not have heard of the " // only that site could say so
+		}
+		text := p.Node + heard + p.Word + " " + p.ID.String()
 		if !p.LastHeard.IsZero() {
 			text += ", last heard " + common.Time(p.LastHeard)
 		}
