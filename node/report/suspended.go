@@ -167,6 +167,8 @@ func (g *Gathered) whySuspended(w *api.Wait) {
 	s := g.holding(w.Scope, w.Activity)
 	switch {
 	case s == nil:
+	case w.State == api.ActivityRunning && !w.Due.IsZero():
+		w.For = s.text() + "; " + w.For // whoever shows it writes the time of the wait behind that
 	case w.State == api.ActivityRunning, w.State == api.ActivityInError, w.State == api.ActivityUnknown, w.State == api.ActivitySkipped:
 		w.For += "; " + s.text()
 	default:
