@@ -61,7 +61,7 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 		if silent() {
 			err = context.DeadlineExceeded
 		}
-		return c.unreachable(err, c.timeout)
+		return c.unreachable(err, c.timeout, false)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusNotFound {
@@ -81,7 +81,7 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && silent():
-			return c.unreachable(context.DeadlineExceeded, c.timeout)
+			return c.unreachable(context.DeadlineExceeded, c.timeout, false)
 		case err != nil:
 			return fmt.Errorf("read the backup of %s: %w", c.to, err)
 		}

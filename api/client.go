@@ -246,7 +246,7 @@ func (c *Client) Watch(ctx context.Context, id InstanceID, event func(HistoryEve
 		if watching.Err() != nil && ctx.Err() == nil {
 			err = context.DeadlineExceeded
 		}
-		return c.unreachable(err, patience)
+		return c.unreachable(err, patience, false)
 	}
 	resp, err := c.send(watching, http.MethodGet, instancePath(id, "/watch"), nil)
 	if err != nil {
@@ -295,7 +295,7 @@ func ask[A any](ctx context.Context, c *Client, timeout time.Duration, method, p
 	defer cancel()
 	resp, err := c.send(ctx, method, path, body)
 	if err != nil {
-		return a, c.unreachable(err, timeout)
+		return a, c.unreachable(err, timeout, changes(method, body))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -304,7 +304,7 @@ func ask[A any](ctx context.Context, c *Client, timeout time.Duration, method, p
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return a, c.unreachable(err, timeout)
+		return a, c.unreachable(err, timeout, changes(method, body))
 	case len(answer) > maxAnswer:
 		return a, Errorf(CodeFailed, "ask for less", "the answer of %s is over %d bytes", c.to, maxAnswer)
 	}
@@ -312,6 +312,12 @@ func ask[A any](ctx context.Context, c *Client, timeout time.Duration, method, p
 		return a, c.noNode("an answer that cannot be read", err)
 	}
 	return a, nil
+}
+
+// changes says whether a request is to change something.
+func changes(method string, body any) bool {
+	upload, is := body.(UploadRequest)
+	return method != http.MethodGet && !(is && upload.PlanOnly)
 }
 
 func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
@@ -362,8 +368,8 @@ func (c *Client) noNode(what string, cause error) error {
 	return e
 }
 
-// unreachable makes of what the way to the node said something to act on.
-func (c *Client) unreachable(err error, timeout time.Duration) error {
+// unreachable makes of what the way to the node said something to act on; changes: the request was to change something.
+func (c *Client) unreachable(err error, timeout time.Duration, changes bool) error {
 	var own *Error
 	if errors.As(err, &own) {
 		return own
@@ -399,6 +405,9 @@ func (c *Client) unreachable(err error, timeout time.Duration) error {
 		e = Errorf(CodeUnreachable, "check that the node runs and try again", "the connection to %s broke: %v", c.to, err)
 	default:
 		e = Errorf(CodeUnreachable, "check the address, or "+elsewhere, "cannot reach %s: %v", c.to, err)
+	}
+	if sent && changes {
+		e.Message += "; it may have been done"
 	}
 	e.cause, e.sent = err, sent
 	return e

@@ -272,8 +272,8 @@ func TestWhatIsSaidOfANodeThatDoesNotAnswer(t *testing.T) {
 		{"no socket", "unix:" + dir + "/absent.sock", "no daemon here: there is no socket unix:" + dir + "/absent.sock: start fmqmd, or name another node with --to (or FMQM_TO)", false, 0},
 		{"a socket that was left behind", "unix:" + stale, "no daemon listens at unix:" + stale + ": start fmqmd there, or name another node with --to (or FMQM_TO)", false, 0},
 		{"no listener", gone.URL, "no daemon listens at " + gone.URL + ": start fmqmd there, or name another node with --to (or FMQM_TO)", false, 0},
-		{"no answer", silent, "no answer from " + silent + " within 2s: check that the node runs and try again", true, 2 * time.Second},
-		{"broken", aborts, "the connection to " + aborts + " broke: EOF: check that the node runs and try again", true, 0},
+		{"no answer", silent, "no answer from " + silent + " within 2s; it may have been done: check that the node runs and try again", true, 2 * time.Second},
+		{"broken", aborts, "the connection to " + aborts + " broke: EOF; it may have been done: check that the node runs and try again", true, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := client(t, tc.to, tc.timeout).Start(context.Background(), api.StartRequest{})
@@ -282,6 +282,12 @@ func TestWhatIsSaidOfANodeThatDoesNotAnswer(t *testing.T) {
 			}
 			if api.MayHaveHappened(err) != tc.happened {
 				t.Errorf("may have happened: %v", !tc.happened)
+			}
+			if _, err := client(t, tc.to, tc.timeout).Nodes(context.Background()); err == nil || strings.Contains(err.Error(), "may have been done") {
+				t.Errorf("of a question: %v", err)
+			}
+			if _, err := client(t, tc.to, tc.timeout).Upload(context.Background(), api.UploadRequest{PlanOnly: true}); err == nil || strings.Contains(err.Error(), "may have been done") {
+				t.Errorf("of a plan: %v", err)
 			}
 		})
 	}

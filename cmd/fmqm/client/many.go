@@ -321,8 +321,20 @@ func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
 		d.Result, d.err = "done", endOne(ctx, client, d)
 	}
 	if d.err != nil {
-		d.Result, d.Reason = "failed", d.err.Error()
+		d.Result, d.Reason = "failed", m.failed(d.err)
 	}
+}
+
+// failed says why something failed, and how to go on where it may have been done all the same: what was restarted
+// and has ended since would run once more by a repeat, the rest is done once.
+func (m *many) failed(err error) string {
+	switch {
+	case !api.MayHaveHappened(err):
+		return err.Error()
+	case m.what == wordRestart:
+		return err.Error() + "; fmqm status says whether it was"
+	}
+	return err.Error() + "; fmqm status says whether it was, and a repeat is safe"
 }
 
 // endOne ends an instance. One that has been ended meanwhile is what was wanted: what a subprocess has begun ends
