@@ -359,7 +359,7 @@ type HistoryEvent struct {
 	About     string    `json:"about,omitempty"`    // of begun and returned of a subprocess: the instance; of sent, received and put-back: the event, NAME or NAME KEY; of decided and raced: the activities whose connectors counted
 	By        string    `json:"by,omitempty"`       // who has done it by hand, as "alice at B": an operator's name, or user:NAME of a user of that machine
 	For       string    `json:"for,omitempty"`      // whom that person stood in for
-	Operator  string    `json:"operator,omitempty"` // who acted in that person's name (--as), as By of what is done by hand
+	Operator  string    `json:"operator,omitempty"` // who acted in that person's name (--as), as By of what is done by hand; of withdrawn: who has ended the activity, and By who had the item
 	Stderr    string    `json:"stderr,omitempty"`   // of failed and in-error: the last lines of the program's standard error
 }
 

@@ -200,22 +200,17 @@ func about(e api.HistoryEvent) string {
 		return "event " + e.About
 	case api.EventDecided, api.EventRaced:
 		return "with " + e.About
-	case api.EventOffered, api.EventClaimed, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventWithdrawn, api.EventEscalated:
+	case api.EventWithdrawn:
+		return aboutWithdrawn(e)
+	case api.EventOffered, api.EventClaimed, api.EventReleased, api.EventTransferred, api.EventSaved, api.EventCompleted, api.EventEscalated:
 		item, to, given := strings.Cut(e.About, " ")
 		text := "item " + item
 		if given {
 			text += " to " + to
 		}
-		if e.By != "" {
-			text += " by " + e.By
-		}
-		if e.For != "" {
-			text += " for " + e.For
-		}
-		if e.Operator != "" {
-			text += ", said by " + e.Operator
-		}
-		return text
+		return strings.TrimSuffix(text+" "+doneBy(e), " ")
+	case api.EventErased:
+		return strings.TrimSuffix(e.About+" "+doneBy(e), " ")
 	default:
 	}
 	if _, err := uuid.Parse(e.About); err != nil { // of a call: where its work was begun
@@ -224,19 +219,58 @@ func about(e api.HistoryEvent) string {
 	return "instance " + e.About
 }
 
+// doneBy is who did something, for whom, and which operator acted in that person's name; empty: nobody known.
+func doneBy(e api.HistoryEvent) string {
+	switch {
+	case e.By == "" && e.Operator == "":
+		return ""
+	case e.By == "": // he acted in nobody's name
+		return "by " + e.Operator
+	}
+	text := "by " + e.By
+	if e.For != "" {
+		text += " for " + e.For
+	}
+	if e.Operator != "" {
+		text += ", said by " + e.Operator
+	}
+	return text
+}
+
+// aboutWithdrawn says from whom an item was taken. An operator of it has ended the activity, and did not act for who had it.
+func aboutWithdrawn(e api.HistoryEvent) string {
+	from := "the worklists"
+	if e.By != "" {
+		from = e.By
+	}
+	if e.For != "" {
+		from += " for " + e.For
+	}
+	text := "item " + e.About + " taken from " + from
+	if e.Operator != "" {
+		text += " by " + e.Operator
+	}
+	return text
+}
+
 // reasonOf is why something happened, and by whom, where somebody did it by hand.
 func reasonOf(e api.HistoryEvent) string {
 	switch {
 	case e.Reason == "" && e.About != "":
 		return about(e)
-	case strings.HasPrefix(about(e), "item "):
+	case e.Event == api.EventErased, strings.HasPrefix(about(e), "item "):
 		return about(e) + ": " + e.Reason
-	case e.By == "" || strings.Contains(e.Reason, e.By):
+	case doneBy(e) == "", e.Operator == "" && saysWho(e):
 		return told(e.Reason, e.Stderr)
 	case e.Reason == "":
-		return "by " + e.By
+		return doneBy(e)
 	}
-	return told("by "+e.By+": "+e.Reason, e.Stderr)
+	return told(doneBy(e)+": "+e.Reason, e.Stderr)
+}
+
+// saysWho: the reason names who has done it. An answer may name him as the one who may not, or somebody else.
+func saysWho(e api.HistoryEvent) bool {
+	return e.Event != api.EventAnswered && strings.Contains(e.Reason, e.By)
 }
 
 func historyCommand() *cli.Command {

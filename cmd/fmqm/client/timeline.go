@@ -216,7 +216,7 @@ func (t *timeline) text(e api.HistoryEvent) string {
 		}
 		return strings.TrimSuffix(fmt.Sprintf("%s %s %s by %s: %s", t.marks.other, what, e.Event, e.By, e.Reason), ": ")
 	case api.EventErased:
-		return strings.TrimSuffix(fmt.Sprintf("%s %s erased by %s: %s", t.marks.other, e.About, e.By, e.Reason), ": ")
+		return t.marks.other + " erased" // what, and by whom, stands below
 	case api.EventExpedited:
 		return strings.TrimSuffix(fmt.Sprintf("%s instance has %s by %s: %s", t.marks.other, e.About, e.By, e.Reason), ": ")
 	case api.EventRaced:
