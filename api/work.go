@@ -137,6 +137,7 @@ type WorkWord struct {
 // WorkDone says what came of it.
 type WorkDone struct {
 	Item     string     `json:"item"`
+	Kind     ItemKind   `json:"kind"` // of the item
 	Instance InstanceID `json:"instance"`
 	Process  string     `json:"process"`
 	Activity string     `json:"activity"`

@@ -69,8 +69,12 @@ func (d *Desk) SayWork(ctx context.Context, id string, verb api.WorkVerb, w api.
 	if err != nil {
 		return api.WorkDone{}, err
 	}
+	kind := api.ItemWork
+	if i.Notice {
+		kind = api.ItemNotice
+	}
 	return api.WorkDone{
-		Item: i.ID, Instance: i.Entry.Instance, Process: i.Process.String(), Activity: string(i.Entry.Activity), Scope: string(at.Entry.Scope.Shown()),
+		Item: i.ID, Kind: kind, Instance: i.Entry.Instance, Process: i.Process.String(), Activity: string(i.Entry.Activity), Scope: string(at.Entry.Scope.Shown()),
 		Node: string(at.Node), Word: verb, Result: result, By: o.Person, To: o.To,
 	}, nil
 }

@@ -172,11 +172,7 @@ func showItem(w io.Writer, i *api.WorkShown) error {
 			name = ""
 		}
 	}
-	eligible := "nobody here: see fmqm why " + i.Instance.String()
-	if i.Eligible > 0 {
-		eligible = strconv.Itoa(i.Eligible) + ": " + strings.Join(i.People, ", ")
-	}
-	line("eligible", eligible)
+	line("eligible", eligible(i))
 	lines("input", membersOf(i.Input))
 	line("error", common.OneLine(i.Error))
 	lines("result", membersOf(i.Output))
@@ -195,6 +191,17 @@ func showItem(w io.Writer, i *api.WorkShown) error {
 	lines("history", history)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// eligible is who may have an item, or, of what nobody may have, how to go on.
+func eligible(i *api.WorkShown) string {
+	switch {
+	case i.Eligible > 0:
+		return strconv.Itoa(i.Eligible) + ": " + strings.Join(i.People, ", ")
+	case i.Kind == api.ItemNotice: // why has nothing of it: the process goes on beside it
+		return "nobody here: who administers the process may take it off: fmqm work complete " + i.Item
+	}
+	return "nobody here: see fmqm why " + i.Instance.String()
 }
 
 // wordFlags are those of what is said about an item.
@@ -314,7 +321,11 @@ func say(c *cli.Context, verb api.WorkVerb, w api.WorkWord, told string) error {
 	if err != nil {
 		return err
 	}
-	common.Talk(c, "%s item %s, %s of %s", told, done.Item, api.Shown(done.Scope, done.Activity), done.Process)
+	what := told + " item"
+	if done.Kind == api.ItemNotice { // nothing was completed by that
+		what = "taken off the worklists: notice"
+	}
+	common.Talk(c, "%s %s, %s of %s", what, done.Item, api.Shown(done.Scope, done.Activity), done.Process)
 	return a.printer.Object(done, func(io.Writer) error { return nil })
 }
 

@@ -42,3 +42,29 @@ func TestAFormOfWhatSomebodyElseHas(t *testing.T) {
 		}
 	}
 }
+
+// A notice is taken off, with or without a terminal: there is nothing of it to complete.
+func TestANoticeIsTakenOff(t *testing.T) {
+	to := apitest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"item": "4f1c2b9d03aa", "kind": "notice", "activity": "approve", "process": "P@1"}`)
+	}))
+	taken := result{0, "", "taken off the worklists: notice 4f1c2b9d03aa, approve of P@1\n"}
+	want(t, "without a terminal", fmqm(to, "", "work", "complete", "4f1c2b9d03aa"), taken)
+	client.OnATerminal(t)
+	want(t, "on a terminal", fmqm(to, "", "work", "complete", "4f1c2b9d03aa"), taken)
+}
+
+// What nobody here may have shows how it goes on: of a notice why has nothing to say.
+func TestWhoGoesOnWithWhatNobodyMayHave(t *testing.T) {
+	for kind, said := range map[string]string{
+		"notice": "eligible    nobody here: who administers the process may take it off: fmqm work complete 4f1c2b9d03aa\n",
+		"work":   "eligible    nobody here: see fmqm why 0197c0de-0000-7000-8000-000000000001\n",
+	} {
+		to := apitest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"item": "4f1c2b9d03aa", "kind": "`+kind+`", "instance": "`+id+`"}`)
+		}))
+		if r := fmqm(to, "", "work", "show", "4f1c2b9d03aa"); !strings.Contains(r.out, said) {
+			t.Errorf("%s: %+v", kind, r)
+		}
+	}
+}
