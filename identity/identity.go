@@ -22,10 +22,21 @@ type Files struct {
 	Deny        string // fingerprints of those who are not believed whoever signed; "": none
 }
 
+// Part is one of the Files.
+type Part int
+
+// The Files, in their order.
+const (
+	OfCertificate Part = iota
+	OfKey
+	OfCA
+	OfDeny
+)
+
 // InFile is an error of Load about one of the Files, which its text names.
 type InFile struct {
-	File string
-	err  error
+	Of  Part // which of them: several may be one file
+	err error
 }
 
 func (e *InFile) Error() string { return e.err.Error() }
@@ -97,15 +108,15 @@ func (i *Identity) Reload(files Files) error {
 func (i *Identity) load(f Files) (*loaded, Name, error) {
 	chain, err := readCertificates(f.Certificate)
 	if err != nil {
-		return nil, Name{}, &InFile{f.Certificate, err}
+		return nil, Name{}, &InFile{OfCertificate, err}
 	}
 	key, err := readKey(f.Key)
 	if err != nil {
-		return nil, Name{}, &InFile{f.Key, err}
+		return nil, Name{}, &InFile{OfKey, err}
 	}
 	authorities, err := readCertificates(f.CA)
 	if err != nil {
-		return nil, Name{}, &InFile{f.CA, err}
+		return nil, Name{}, &InFile{OfCA, err}
 	}
 	if public, ok := chain[0].PublicKey.(ed25519.PublicKey); !ok || !public.Equal(key.Public()) {
 		return nil, Name{}, because(ErrUnfit, "the key in %s does not belong to the certificate in %s: name the two that were made together", f.Key, f.Certificate)
@@ -113,13 +124,13 @@ func (i *Identity) load(f Files) (*loaded, Name, error) {
 	l := &loaded{chain: chain, authorities: authorities, roots: x509.NewCertPool()}
 	for _, c := range authorities {
 		if !c.IsCA {
-			return nil, Name{}, &InFile{f.CA, because(ErrUnfit, "%s has a certificate that is not an authority's (%q): name the authority's, ca.crt", f.CA, c.Subject)}
+			return nil, Name{}, &InFile{OfCA, because(ErrUnfit, "%s has a certificate that is not an authority's (%q): name the authority's, ca.crt", f.CA, c.Subject)}
 		}
 		l.roots.AddCert(c)
 	}
 	if f.Deny != "" {
 		if l.denied, err = readDeny(f.Deny); err != nil {
-			return nil, Name{}, &InFile{f.Deny, err}
+			return nil, Name{}, &InFile{OfDeny, err}
 		}
 	}
 	// Its own list says nothing against who holds it: the others' do, and what is only here

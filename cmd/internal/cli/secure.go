@@ -83,26 +83,20 @@ func clientTLS(to string, flag func(string) string, env func(string) string) (*t
 	}
 	id, err := identity.Load(identity.Options{Files: identity.Files{Certificate: files[0], Key: files[1], CA: files[2], Deny: deny}})
 	if err != nil {
-		return nil, explainIdentity(err, [...]string{files[0], files[1], files[2], deny}, flag)
+		return nil, explainIdentity(err, flag)
 	}
 	return id.Operator(u.Hostname()), nil
 }
 
-// explainIdentity names the flag, or the variable, of the file in which something is wrong;
-// files are in the order of certificateOptions, and then the deny list.
-func explainIdentity(err error, files [4]string, flag func(string) string) error {
+// explainIdentity names the flag, or the variable, of the file in which something is wrong.
+func explainIdentity(err error, flag func(string) string) error {
 	var in *identity.InFile
 	if !errors.As(err, &in) {
 		return fmt.Errorf("--cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA): %w", err)
 	}
-	for i, o := range append(slices.Clone(certificateOptions), denyOption) {
-		switch {
-		case files[i] != in.File:
-		case flag(o.flag) != "":
-			return fmt.Errorf("--%s: %w", o.flag, in)
-		default:
-			return fmt.Errorf("%s: %w", o.variable, in)
-		}
+	o := append(slices.Clone(certificateOptions), denyOption)[in.Of] // the order is that of identity.Files
+	if flag(o.flag) != "" {
+		return fmt.Errorf("--%s: %w", o.flag, in)
 	}
-	return err
+	return fmt.Errorf("%s: %w", o.variable, in)
 }

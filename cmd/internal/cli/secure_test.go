@@ -82,6 +82,8 @@ func TestTheCertificateOfWhoAsks(t *testing.T) {
 		{"a flag above the environment", []string{"--to", to, "--ca", filepath.Join(dir, "none.crt")}, env, 1, "prog: --ca: cannot read " + filepath.Join(dir, "none.crt") + ": no such file or directory"},
 		{"no such certificate", []string{"--to", to, "--cert", filepath.Join(dir, "none.crt")}, env, 1, "prog: --cert: cannot read " + filepath.Join(dir, "none.crt") + ": "},
 		{"no such key", []string{"--to", to}, map[string]string{"FMQM_CERT": ann.Certificate, "FMQM_KEY": filepath.Join(dir, "none.key"), "FMQM_CA": ann.CA}, 1, "prog: FMQM_KEY: cannot read " + filepath.Join(dir, "none.key") + ": "},
+		{"one file in two places", []string{"--to", to}, map[string]string{"FMQM_CERT": ann.Certificate, "FMQM_KEY": ann.Key, "FMQM_CA": ann.Certificate}, 1, "prog: FMQM_CA: " + ann.Certificate + " has a certificate that is not an authority's"},
+		{"one file in two places, by a flag", []string{"--to", to, "--ca", ann.Certificate}, env, 1, "prog: --ca: " + ann.Certificate + " has a certificate that is not an authority's"},
 		{"two that do not belong together", []string{"--to", to, "--cert", filepath.Join(dir, "node-A.crt")}, env, 1, "prog: --cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA): identity: the key in "},
 		{"not all of them", []string{"--to", to, "--cert", ann.Certificate}, nil, 2, "an operator's certificate takes three files: write --cert-key (or FMQM_KEY) and --ca (or FMQM_CA), too"},
 		{"a revoked site", append([]string{"--to", to, "--deny", denied}, all...), nil, 5, "the certificate of site A was revoked: it is on your own deny list: do not use this site until it has a certificate for a new key"},
