@@ -21,6 +21,7 @@ type command struct {
 	message message.Message
 	order   message.Word
 	judged  *behaviour.Result // what it evaluates, evaluated; nil: that was not asked for
+	known   uint64            // the clock of how its activity has ended; 0: it has not
 	settled *settledAnswer    // it is answered so, whatever becomes of its entry; nil: that is open
 	inquiry *inquiry          // of a person's: what was asked of the staff; nil: nothing was
 	ended   time.Time         // when the attempt began that was ended for it; zero: none was
@@ -126,7 +127,7 @@ func (m *Machine) reply(w *word, a message.Answer, line bool) {
 	key := c.message.Entry()
 	tx := &record.Tx{Consume: []record.Consume{{Process: m.id(), Entry: key, Keys: []message.Key{c.message.Key()}}}}
 	if line {
-		r := m.audit(key, &behaviour.Basis{Entry: key, Origin: c.message.Origin}, &behaviour.Effects{Outcome: behaviour.Outcome{Clock: message.Next(c.message.Clock)}})
+		r := m.audit(key, &behaviour.Basis{Entry: key, Origin: c.message.Origin}, &behaviour.Effects{Outcome: behaviour.Outcome{Clock: m.behind(c)}})
 		r.Event, r.By, r.Reason, r.Word = record.EventAnswered, c.order.By(), a.Text, c.record(a.Result)
 		if operator := c.operator(); operator != r.By && operator != "" {
 			r.People = &message.People{Operator: operator}
@@ -137,6 +138,16 @@ func (m *Machine) reply(w *word, a message.Answer, line bool) {
 		tx.Put = append(tx.Put, m.replyTo(c, a))
 	}
 	m.takeOut(&dropped{key: key, word: w, answer: a}, tx)
+}
+
+// behind is the clock of the line about a word that changes nothing: history has it behind what has happened to its
+// activity by then, of which who said the word need not know.
+func (m *Machine) behind(c *command) uint64 {
+	clock := max(c.message.Clock, c.known)
+	if e := m.table.Get(c.message.Entry()); e != nil {
+		clock = max(clock, e.Known.Clock)
+	}
+	return message.Next(clock)
 }
 
 // replyTo is the message that tells the node that was asked.

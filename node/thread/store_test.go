@@ -188,6 +188,9 @@ func (s *modelStore) apply(p *pendingTx) (remote []message.Message) {
 	for _, ended := range tx.Supersede {
 		s.supersede(ended)
 	}
+	for i := range tx.Audit {
+		s.checkAnswered(&tx.Audit[i])
+	}
 	s.audits = append(s.audits, tx.Audit...)
 	for _, a := range tx.Refuse {
 		s.numbered++
@@ -217,6 +220,23 @@ func (s *modelStore) checkReplaces(tx *record.Tx, c record.Consume) {
 		_, there := s.entries[c.Entry][m.Key()]
 		if said := slices.Contains(c.Replaces, m.Key()); said != (there && !slices.Contains(goes, m.Key())) {
 			panic(fmt.Sprintf("%v of %s: said to replace: %v, is there: %v", m.Key(), c.Entry.Activity, said, there))
+		}
+	}
+}
+
+// checkAnswered compares the line about a word that was not carried out with what has happened to its activity by then:
+// history has it behind that. Of lines about words nothing follows, so that several may be at one moment of the clock; nor does
+// anything of a recall that was given up, which leaves the activity's end as it was.
+func (s *modelStore) checkAnswered(line *record.AuditRecord) {
+	if line.Event != record.EventAnswered {
+		return
+	}
+	leaveNothing := []record.Event{record.EventAnswered, record.EventRecalled, record.EventKept}
+	for i := range s.audits {
+		was := &s.audits[i]
+		same := was.Instance == line.Instance && was.Scope == line.Scope && was.Activity == line.Activity
+		if same && !slices.Contains(leaveNothing, was.Event) && was.Clock >= line.Clock {
+			panic(fmt.Sprintf("%s: %q is at %d of the clock, and it was %s at %d", line.Activity, line.Reason, line.Clock, eventNames[was.Event], was.Clock))
 		}
 	}
 }

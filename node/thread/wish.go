@@ -43,6 +43,9 @@ func (m *Machine) obey(w *word, c *command, seen *sight) {
 	key := c.message.Entry()
 	e := m.table.Get(key)
 	wishing := m.wishes(c.order.Wish)
+	if seen != nil && seen.end != nil {
+		c.known = seen.end.Clock
+	}
 	switch {
 	case c.settled != nil:
 		m.reply(w, c.settled.answer, c.settled.line)
