@@ -59,3 +59,14 @@ func TestWhatIsRefusedIsInHistoryWhereItWasSaid(t *testing.T) {
 		t.Errorf("history has %v, want %v", got, want)
 	}
 }
+
+// Who shows an operator's certificate is told that it is no person's, whomever the staff has of that name.
+func TestN28AnOperatorsCertificateIsNoPersons(t *testing.T) {
+	o, _ := newOffice(t, paper, "paper")
+	bob := api.Caller{Name: "bob", Proved: api.ProvedCertificate, Rights: &api.Rights{}}
+	_, err := o.n.Work(api.WithCaller(t.Context(), bob), api.WorkRequest{Limit: 10})
+	o.refused("bob is no person of the staff of A: the certificate is an operator's: ask with a certificate of `fmqmd pki issue --person`, or over the staff's socket; who has the right operator writes --as PERSON", err)
+	bob.Proved, bob.Name = api.ProvedSocket, "user:bob"
+	_, err = o.n.Work(api.WithCaller(t.Context(), bob), api.WorkRequest{Limit: 10})
+	o.refused("user:bob is no person of the staff of A: let the staff of A have that login", err)
+}

@@ -131,9 +131,19 @@ func (d *Desk) asks(ctx context.Context, as string) (asker, error) {
 	case w.name != "" && !s.Has(w.name):
 		return w, d.unknown(string(w.name))
 	case w.name == "" && !w.operator:
-		return w, api.Errorf(api.CodeRefused, "let the staff of "+string(d.Self)+" have that login", "%s is no person of the staff of %s", named(&c), d.Self)
+		return w, d.nobodyHere(&c)
 	}
 	return w, nil
+}
+
+// nobodyHere refuses who is no person of the staff. Who shows an operator's certificate is told that it is no person's, as the
+// staff may have somebody of that name.
+func (d *Desk) nobodyHere(c *api.Caller) error {
+	if c.Proved != api.ProvedCertificate {
+		return api.Errorf(api.CodeRefused, "let the staff of "+string(d.Self)+" have that login", "%s is no person of the staff of %s", named(c), d.Self)
+	}
+	return api.Errorf(api.CodeRefused, "ask with a certificate of `fmqmd pki issue --person`, or over the staff's socket; who has the right operator writes --as PERSON",
+		"%s is no person of the staff of %s: the certificate is an operator's", named(c), d.Self)
 }
 
 func (d *Desk) unknown(name string) error {
