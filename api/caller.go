@@ -16,6 +16,8 @@ type Caller struct {
 	Person string
 	// As is the person for whom an operator acts, by his own word; empty: for nobody but himself. The history has both.
 	As string
+	// Enrol is what would make the caller a person of the staff, for who is none; empty: nobody knows.
+	Enrol string
 	// Rights are nil where the configuration grants none: then whoever may ask may do all.
 	Rights *Rights
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -187,7 +188,7 @@ func (q *Request) permit(b Backend, r *http.Request) error {
 	c := CallerOf(r.Context())
 	switch {
 	case c.Proved == ProvedWorkSocket && c.Person == "":
-		return denied(Errorf(CodeRefused, "have it written into the file of `staff`, and reload it; operators use the other socket", "%s is not in the staff of this node", c.Name))
+		return denied(Errorf(CodeRefused, cmp.Or(c.Enrol, "let the staff have that login")+"; operators use the other socket", "%s is not in the staff of this node", c.Name))
 	case c.Proved == ProvedWorkSocket && !q.People:
 		return denied(Errorf(CodeRefused, "use the other socket of the node (--to), or a certificate", "the socket of the staff is for people's work, for starts and for whoami"))
 	case c.MayAll(q.Right), q.People && c.Person != "":

@@ -116,7 +116,7 @@ func TestN28CertificatesOfTwoOperators(t *testing.T) {
 		{"alice", []string{"terminate", salary}, 3, []string{"A does not know instance " + salary}},
 		{"alice", []string{"work", "claim", item}, 4, []string{"alice is no person of the staff of A", "--as PERSON"}},
 		{"ann", []string{"terminate", claim}, 4, []string{"ann@A may not do this at A: it needs the right operator"}},
-		{"nobody", []string{"work", "list"}, 4, []string{"person nobody is not in the staff of site A", "write that person into the file of `staff`"}},
+		{"nobody", []string{"work", "list"}, 4, []string{"person nobody is not in the staff of site A", "have that person written into the file of `staff`"}},
 		{"stranger", []string{"list"}, 4, []string{"operator stranger is not among the operators of site A"}},
 		{"forged", []string{"list"}, 1, []string{"the certificate of operator forged was signed by another authority"}},
 		{"late", []string{"list"}, 1, []string{"the certificate of operator late expired on", "renew it"}},

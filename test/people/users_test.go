@@ -228,7 +228,7 @@ func (u *users) strangers(claim, item string) {
 	u.t.Helper()
 	eve, guest := "user:"+u.logins["eve"], "user:"+u.logins["guest"]
 	u.refuses(u.atWork, []refusal{
-		{"eve", []string{"whoami"}, 4, []string{eve + " is not in the staff of this node", "have it written into the file of `staff`"}},
+		{"eve", []string{"whoami"}, 4, []string{eve + " is not in the staff of this node", "have that login written into the file of `staff`"}},
 		{"eve", []string{"work", "list"}, 4, []string{eve + " is not in the staff of this node"}},
 		{"eve", []string{"work", "claim", item}, 4, []string{eve + " is not in the staff of this node"}},
 		{"eve", []string{"start", "claim", "--input", `{"number": "K-8"}`}, 4, []string{eve + " is not in the staff of this node"}},

@@ -34,7 +34,7 @@ func (d *Daemon) callerOf(r *http.Request) (api.Caller, *api.Error) {
 func (d *Daemon) ofSocket(c *config.Config, l local) (who api.Caller, names []string, confined bool) {
 	who = api.Caller{Name: l.name, Proved: api.ProvedSocket}
 	if l.work {
-		who.Proved, confined = api.ProvedWorkSocket, true
+		who.Proved, confined, who.Enrol = api.ProvedWorkSocket, true, enrol(c, "that login")
 	}
 	if l.name != "" {
 		names = append(names, l.name)
@@ -48,6 +48,14 @@ func (d *Daemon) ofSocket(c *config.Config, l local) (who api.Caller, names []st
 		names = append(names, d.namesOf(person)...)
 	}
 	return who, names, confined
+}
+
+// enrol says what would make somebody a person of the staff.
+func enrol(c *config.Config, whom string) string {
+	if c.Staff != nil && c.Staff.LDAP != nil {
+		return "have the directory of `staff` give " + whom + ", and reload or wait for its next reading; `fmqmd staff check` says what of it is left out"
+	}
+	return "have " + whom + " written into the file of `staff`, and reload it"
 }
 
 // ofCertificate is who has shown a certificate of an authority that is believed here: an operator or a person.

@@ -106,7 +106,7 @@ func (d *Daemon) operators(next http.Handler) http.Handler {
 			d.askers.add(r, name, d.identity)
 			return 0, nil
 		}
-		status, refusal := notAnOperator(name, err, c.Node)
+		status, refusal := notAnOperator(name, err, c)
 		who, from := d.caller(r)
 		// Under its reason, so that who is refused for two in turn does not fill the log.
 		if d.told.news("request "+from+" "+refusal.Message, "") {
@@ -128,13 +128,13 @@ func (d *Daemon) asking(r *http.Request) (identity.Name, error) {
 }
 
 // notAnOperator is what somebody is told who may not ask; err is why nobody knows who it is.
-func notAnOperator(name identity.Name, err error, self processtable.NodeID) (int, *api.Error) {
+func notAnOperator(name identity.Name, err error, c *config.Config) (int, *api.Error) {
 	const flags = "with --cert, --cert-key and --ca (or FMQM_CERT, FMQM_KEY and FMQM_CA)"
 	switch {
 	case err == nil && name.Role == identity.RolePerson:
-		return http.StatusForbidden, api.Errorf(api.CodeRefused, "write that person into the file of `staff`, and reload it; a certificate for NAME@NODE is good at that node only", "%s is not in the staff of site %s", name, self)
+		return http.StatusForbidden, api.Errorf(api.CodeRefused, enrol(c, "that person")+"; a certificate for NAME@NODE is good at that node only", "%s is not in the staff of site %s", name, c.Node)
 	case err == nil:
-		return http.StatusForbidden, api.Errorf(api.CodeRefused, "add the name to `operators` in the configuration of the node, and reload it", "%s is not among the operators of site %s", name, self)
+		return http.StatusForbidden, api.Errorf(api.CodeRefused, "add the name to `operators` in the configuration of the node, and reload it", "%s is not among the operators of site %s", name, c.Node)
 	case errors.Is(err, identity.ErrNoCertificate):
 		return http.StatusUnauthorized, api.Errorf(api.CodeRefused, "name the certificate of an operator "+flags+"; `fmqmd pki issue --operator NAME` makes one", "this node answers operators only, and no certificate was shown")
 	case errors.Is(err, identity.ErrDenied):

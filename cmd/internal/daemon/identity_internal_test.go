@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"fmqm/identity"
+	"fmqm/node/config"
+	"fmqm/staff/ldap"
 )
 
 func TestWhatIsSaidOfACertificateThatEnds(t *testing.T) {
@@ -42,5 +44,18 @@ func TestSaidOnce(t *testing.T) {
 	}
 	if len(said.last) > maxTold {
 		t.Errorf("%d are remembered", len(said.last))
+	}
+}
+
+// Who has a person's certificate and is not in the staff is told where the people of the site are from.
+func TestWhereSomebodyIsToBeAPerson(t *testing.T) {
+	ann := identity.Name{Role: identity.RolePerson, Name: "ann"}
+	for want, from := range map[string]*config.Staff{
+		"have that person written into the file of `staff`, and reload it":                        {File: "staff.yaml"},
+		"have the directory of `staff` give that person, and reload or wait for its next reading": {LDAP: &ldap.Settings{}},
+	} {
+		if _, err := notAnOperator(ann, nil, &config.Config{Node: "A", Staff: from}); !strings.HasPrefix(err.Remedy, want) {
+			t.Errorf("%s\nwant %s", err.Remedy, want)
+		}
 	}
 }
