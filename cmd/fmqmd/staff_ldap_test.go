@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fmqm/api"
 	"fmqm/internal/ldaptest"
 )
 
@@ -172,7 +173,7 @@ func TestTheFirstStartWithoutTheDirectory(t *testing.T) {
 	if line := s.said("staff taken up"); !strings.Contains(line, `"people":0`) {
 		t.Error(line)
 	}
-	s.said("the directory gives no staff")
+	s.said("the directory gives no staff: nobody works here until it answers")
 	s.said(`"message":"ready"`)
 	if exit, _, talk := fmqmd("staff", "list", "--config", filepath.Join(s.dir, "fmqmd.yaml")); exit != 1 || !strings.Contains(talk, "connection refused: see whether the directory runs") {
 		t.Errorf("%d: %s", exit, talk)
@@ -181,6 +182,23 @@ func TestTheFirstStartWithoutTheDirectory(t *testing.T) {
 	s.signal(syscall.SIGHUP)
 	if line := s.said("staff taken up"); !strings.Contains(line, `"people":2`) {
 		t.Error(line)
+	}
+	s.said(`"message":"the directory gives a staff"`)
+}
+
+// Who is not in the staff is told to have the directory give him, where the people come from one.
+func TestAStrangerToTheDirectory(t *testing.T) {
+	server := ldaptest.New(t, ldaptest.Options{LDIF: ldapPeople})
+	s := startService(t, ldapConfig(server, filepath.Join(t.TempDir(), "data"), server.Secret(ldaptest.Password))+"  socket: %s/work\n")
+	s.said(`"message":"ready"`)
+	work, err := api.NewClient("unix:"+filepath.Join(s.dir, "work"), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work.Close()
+	const remedy = "is not in the staff of this node: have the directory of `staff` give that login, and reload or wait for its next reading"
+	if _, err := work.WhoAmI(t.Context()); err == nil || !strings.Contains(err.Error(), remedy) {
+		t.Errorf("he is told %v\nwant %s", err, remedy)
 	}
 }
 

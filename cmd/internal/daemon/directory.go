@@ -45,6 +45,8 @@ type directory struct {
 	mu      sync.Mutex
 	heard   time.Time // when a good answer came last; zero: never
 	trouble string    // why there is none now; empty: there is
+
+	others bool // until it first answers the staff of before a reload goes on
 }
 
 // againAfter is how long after a reading that failed there is another, where Every is longer.
@@ -216,7 +218,18 @@ func (o *directory) failed(err error) {
 	if !heard.IsZero() {
 		line = line.Time("since", heard)
 	}
-	line.Msg("the directory gives no staff: what it said last goes on")
+	line.Msg("the directory gives no staff: " + o.meanwhile(heard))
+}
+
+// meanwhile says who works here while it does not answer, given when it last has.
+func (o *directory) meanwhile(heard time.Time) string {
+	switch {
+	case !heard.IsZero():
+		return "what it said last goes on"
+	case o.others:
+		return "the staff of before goes on until it answers"
+	}
+	return "nobody works here until it answers"
 }
 
 // firstOf is an error, of which only the first few lines are for a log.
@@ -245,12 +258,15 @@ func (o *directory) answered(a *ldap.Answer) {
 	}
 	o.kept = content
 	o.mu.Lock()
-	back := o.trouble != ""
+	back, again := o.trouble != "", ""
+	if !o.heard.IsZero() {
+		again = " again"
+	}
 	o.heard, o.trouble = now, ""
 	o.mu.Unlock()
 	if back {
 		o.told.forget("directory")
-		o.log.Info().Msg("the directory gives a staff again")
+		o.log.Info().Msg("the directory gives a staff" + again)
 	}
 }
 
@@ -297,7 +313,7 @@ func (o *directory) health(h *api.Health) {
 	case trouble == "":
 		h.Add("staff", api.HealthOK, "")
 	case heard.IsZero():
-		h.Add("staff", api.HealthDegraded, trouble+"; nobody works here until it answers")
+		h.Add("staff", api.HealthDegraded, trouble+"; "+o.meanwhile(heard))
 	default:
 		h.Add("staff", api.HealthDegraded, trouble+"; the staff is as it was at "+heard.UTC().Format(time.RFC3339))
 	}
@@ -341,7 +357,7 @@ func (d *Daemon) reloadStaff(c *config.Config) {
 	if fresh == nil || same && fresh.kept != nil {
 		d.Node.SetStaff(s)
 	} else {
-		fresh.kept = nil // it is of another directory, perhaps: whatever this one says is taken up
+		fresh.kept, fresh.others = nil, true // it is of another directory, perhaps: whatever this one says is taken up
 	}
 	if fresh != nil {
 		fresh.start()
