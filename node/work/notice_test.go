@@ -172,3 +172,26 @@ func TestN27TheAdministratorSeesWhatNobodyMayHave(t *testing.T) {
 		t.Errorf("bob has it, and the program is told of %s; they see %s", got, c.seen(t, d))
 	}
 }
+
+// N27: who may have an item of another node's people nobody here knows, so that of nobody is said here only.
+func TestN27NobodyHereMayHaveWhatIsOfferedElsewhereToo(t *testing.T) {
+	for name, tc := range map[string]struct {
+		item behaviour.Item
+		did  string
+		want string
+	}{
+		"here only":        {behaviour.Item{}, "eve@C", "nobody may"},
+		"elsewhere too":    {behaviour.Item{Elsewhere: []processtable.NodeID{"B"}}, "eve@C", "nobody here may"},
+		"of another node":  {behaviour.Item{Home: &behaviour.Home{Node: "B"}}, "eve@C", "nobody here may"},
+		"somebody of here": {behaviour.Item{Elsewhere: []processtable.NodeID{"B"}}, "ann@A", "ann may"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, c := newClaims(t)
+			tc.item.Staff, tc.item.Did = may, message.Doers{"assess": {Person: tc.did}}
+			found := d.Inquire(c.claim, &thread.Inquire{Entry: approval, Item: &tc.item, People: []string{"bob@A"}})
+			if found.May[0].Is || found.Could != tc.want {
+				t.Errorf("bob may: %v; %q, want %q", found.May[0].Is, found.Could, tc.want)
+			}
+		})
+	}
+}

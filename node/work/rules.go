@@ -240,15 +240,18 @@ func (d *Desk) Inquire(p behaviour.Process, e *thread.Inquire) thread.Found {
 		}
 	}
 	if q != nil && !e.Item.Away {
-		found.Could = could(q)
+		found.Could = could(q, e.Item)
 	}
 	return found
 }
 
-// could says for people who may have an item.
-func could(q *who.Question) string {
+// could says for people who of this node may have an item. Of another one that offers it too nobody here knows.
+func could(q *who.Question, i *behaviour.Item) string {
 	all, whole := q.All(couldShown)
-	if len(all) == 0 && whole {
+	switch none := len(all) == 0 && whole; {
+	case none && (i.Home != nil || len(i.Elsewhere) > 0):
+		return "nobody here may"
+	case none:
 		return "nobody may"
 	}
 	names := make([]string, len(all))
