@@ -166,3 +166,34 @@ func TestR61TheDeadlineOfTheLastActivityIsTold(t *testing.T) {
 		t.Errorf("it is %s, %v", s.State, err)
 	}
 }
+
+const toldNobody = `
+process: trip
+version: 1
+structures: {D: {n: int}}
+input: D
+notify: [{on: end, program: pigeon}]
+activities:
+  fly: {node: A, program: mail, input: D}
+data: [source -> fly]
+`
+
+// R58: of a program that could not tell of something history says of what, and what helps: a notice is not retried.
+func TestR58HistorySaysWhyNobodyWasTold(t *testing.T) {
+	o, id := newTrip(t, toldNobody)
+	var got string
+	until(t, func() bool {
+		h, err := o.n.History(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(h.Events, func(e api.HistoryEvent) bool { return e.Event == api.EventNotified })
+		if i >= 0 {
+			got = h.Events[i].Reason
+		}
+		return i >= 0
+	})
+	if want := "pigeon (end) has failed: program pigeon is not registered at A: add it to `programs` in the node's configuration, and reload, for the notices to come"; got != want {
+		t.Errorf("history has %q\nwant %q", got, want)
+	}
+}

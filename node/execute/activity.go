@@ -92,8 +92,7 @@ func (t *Thread) attempt(ctx context.Context, run *invocation) *behaviour.Result
 func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result {
 	entry, ok := t.of.Site.Program(run.call.Program)
 	if !ok {
-		return program.Result{Started: run.started, Ended: run.started, Err: fmt.Errorf(
-			"program %s is not registered at %s: add it to `programs` in the node's configuration, reload, and retry", run.call.Program, t.of.Self)}
+		return program.Result{Started: run.started, Ended: run.started, Err: t.notRegistered(run)}
 	}
 	key := ""
 	if entry.Kind != program.KindBuiltin {
@@ -128,6 +127,15 @@ func (t *Thread) runProgram(ctx context.Context, run *invocation) program.Result
 				Str("program", string(run.call.Program)).Msg(line)
 		},
 	})
+}
+
+// notRegistered says what helps: a notice is not repeated by hand.
+func (t *Thread) notRegistered(run *invocation) error {
+	remedy := "reload, and retry"
+	if _, notice := run.entry.Scope.OfNotice(); notice {
+		remedy = "and reload, for the notices to come"
+	}
+	return fmt.Errorf("program %s is not registered at %s: add it to `programs` in the node's configuration, %s", run.call.Program, t.of.Self, remedy)
 }
 
 // toldOf is what a program of a notice is told has happened, and to which activity.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,7 +200,7 @@ func eventFrom(node processtable.NodeID, r record.AuditRecord) (e api.HistoryEve
 			e.RC = &r.RC
 		}
 		if r.Told != nil {
-			e.Reason, e.Iteration = r.Reason+", "+toldOf(r.Told), 0
+			e.Reason, e.Iteration = notifiedOf(&r), 0
 		}
 	case record.EventTerminated, record.EventIterated:
 		e.RC = &r.RC
@@ -257,6 +258,14 @@ func toldOf(t *message.Told) string {
 		return t.On.String() + " of " + path
 	}
 	return t.On.String()
+}
+
+// notifiedOf says which program has told of what; of one that has failed why stands at the end, with what helps.
+func notifiedOf(r *record.AuditRecord) string {
+	if program, failed := strings.CutSuffix(r.Reason, " has failed: "+r.Failure); failed && r.Failure != "" {
+		return fmt.Sprintf("%s (%s) has failed: %s", program, toldOf(r.Told), r.Failure)
+	}
+	return r.Reason + ", " + toldOf(r.Told)
 }
 
 // aboutEvent names an event: NAME, or NAME KEY.
