@@ -39,8 +39,8 @@ type Backend interface {
 	// Restart has an activity that has terminated run once more. It returns as Retry does; also where the activity's node is this
 	// one, and others have not answered it after 10 s.
 	Restart(ctx context.Context, id InstanceID, r RestartRequest) (Word, error)
-	// Terminate returns when the marker (N7) is durable here. It is about the instance of a process, as WhyRequest says.
-	Terminate(ctx context.Context, id InstanceID, process string) error
+	// TerminateOf returns when the marker (N7) is durable here. It is about the instance of a process, as WhyRequest says.
+	TerminateOf(ctx context.Context, id InstanceID, r TerminateRequest) error
 	// Suspend and Resume return when the mark (N29) is durable where the instance was started.
 	Suspend(ctx context.Context, id InstanceID, r SuspendRequest) (Word, error)
 	Resume(ctx context.Context, id InstanceID, r ResumeRequest) (Word, error)

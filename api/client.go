@@ -186,7 +186,12 @@ func (c *Client) Retry(ctx context.Context, id InstanceID, r RetryRequest) (Word
 
 // Terminate ends an instance without letting it finish: that of a process, NAME@VERSION, if one is named.
 func (c *Client) Terminate(ctx context.Context, id InstanceID, process string) error {
-	_, err := ask[nothing](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/terminate"), TerminateRequest{process})
+	return c.TerminateOf(ctx, id, TerminateRequest{Process: process})
+}
+
+// TerminateOf is Terminate of what is asked for.
+func (c *Client) TerminateOf(ctx context.Context, id InstanceID, r TerminateRequest) error {
+	_, err := ask[nothing](ctx, c, c.timeout, http.MethodPost, instancePath(id, "/terminate"), r)
 	return err
 }
 

@@ -15,7 +15,7 @@
 //	POST /v1/instances/{id}/finish       HandRequest       -> Word
 //	POST /v1/instances/{id}/restart      RestartRequest    -> Word
 //	POST /v1/instances/{id}/skip         HandRequest       -> Word
-//	POST /v1/instances/{id}/terminate    {}                -> {}
+//	POST /v1/instances/{id}/terminate    TerminateRequest  -> {}
 //	POST /v1/instances/{id}/suspend      SuspendRequest    -> Word
 //	POST /v1/instances/{id}/expedite     ExpediteRequest   -> Word
 //	POST /v1/instances/{id}/resume       ResumeRequest     -> Word

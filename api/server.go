@@ -394,10 +394,13 @@ func (s server) terminate(w http.ResponseWriter, r *http.Request) (nothing, erro
 		return nothing{}, err
 	}
 	var req TerminateRequest
-	if err := readBody(w, r, 1<<10, &req); err != nil {
+	if err := readBody(w, r, 64<<10, &req); err != nil {
 		return nothing{}, err
 	}
-	return nothing{}, s.b.Terminate(r.Context(), id, req.Process)
+	if err := checkWord("", "", req.Reason, WordID{}); err != nil {
+		return nothing{}, err
+	}
+	return nothing{}, s.b.TerminateOf(r.Context(), id, req)
 }
 
 func (s server) nodes(_ http.ResponseWriter, r *http.Request) (NodesAnswer, error) {

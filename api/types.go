@@ -259,6 +259,7 @@ func (c *ListCount) Add(others *ListCount) {
 // other processes under its identifier, that of this one, NAME@VERSION.
 type TerminateRequest struct {
 	Process string `json:"process,omitempty"`
+	Reason  string `json:"reason,omitempty"` // the operator's, for the history; at most MaxReason bytes
 }
 
 // Instance is one line of a list.

@@ -96,6 +96,7 @@ type Basis struct {
 	Rank      message.Rank    // what its instance was given as its priority (N31)
 	Expedited message.Rank    // what an operator has made of that since, by the instance's marks (N29)
 	StoppedBy string          // who that was, as far as the marker says
+	StopWhy   string          // his reason, if he gave one
 	Relay     *message.Marker // the marker, where who ends sink tells the other nodes of it (N19)
 }
 
@@ -162,7 +163,7 @@ func (b *Basis) Stop(marker message.Message) {
 	}
 	b.Stopped = true
 	if m, err := message.DecodeMarker(marker.Body); err == nil {
-		if b.StoppedBy, b.Relay = m.By, nil; m.Relay {
+		if b.StoppedBy, b.StopWhy, b.Relay = m.By, m.Why(), nil; m.Relay {
 			b.Relay = &m
 		}
 	}

@@ -119,6 +119,26 @@ type Marker struct {
 	Relay bool
 }
 
+// maxWhy bounds what is taken of a marker as an operator's reason: another site's marker may have anything.
+const maxWhy = 1 << 10
+
+// TerminatedBy is the reason of a marker that an operator puts, with his own one, if he gives one.
+func TerminatedBy(by, why string) string {
+	if why == "" {
+		return "terminated by " + by
+	}
+	return "terminated by " + by + ": " + why
+}
+
+// Why is the operator's own reason in that of a marker; empty: he gave none, or it is no operator's.
+func (m *Marker) Why() string {
+	why, ok := strings.CutPrefix(m.Reason, TerminatedBy(m.By, "")+": ")
+	if !ok {
+		return ""
+	}
+	return cutTo(why, maxWhy)
+}
+
 // Times are kept in nanoseconds since 1970, and come back in UTC; a zero time stays
 // zero. All bodies are an array of a version and a map with integer keys.
 

@@ -434,6 +434,25 @@ func TestMarkerFormats(t *testing.T) {
 	}
 }
 
+// An operator's own reason is in that of a marker, behind who has put it; that of another marker is no operator's. Of what another
+// site may write not more is taken than an operator can say.
+func TestWhyOfAMarker(t *testing.T) {
+	const by = "person:ann at B"
+	for _, tc := range []struct{ reason, want string }{
+		{message.TerminatedBy(by, ""), ""},
+		{message.TerminatedBy(by, "ordered twice"), "ordered twice"},
+		{message.TerminatedBy(by, "as said: twice"), "as said: twice"},
+		{message.TerminatedBy("bob at B", "ordered twice"), ""},
+		{"the deadline of the process has come", ""},
+		{message.TerminatedBy(by, strings.Repeat("x", 5000)), strings.Repeat("x", 1024)},
+	} {
+		m := message.Marker{Reason: tc.reason, By: by}
+		if got := m.Why(); got != tc.want {
+			t.Errorf("%.60q: %.60q, want %.60q", tc.reason, got, tc.want)
+		}
+	}
+}
+
 // TestLongTextsAreCut: a program may print any error; it must be storable.
 func TestLongTextsAreCut(t *testing.T) {
 	long := "x" + strings.Repeat("é", message.MaxText) + "\xff"

@@ -115,11 +115,14 @@ func TestR58TheEndIsTold(t *testing.T) {
 // R58, R59: a termination is an end as well; its marker ends no notice that tells of what has happened.
 func TestR58ATerminationIsTold(t *testing.T) {
 	sink, s := tellingOf(t, processtable.OnEnd)
-	marker := own(sink, message.KindMarker, message.EncodeMarker(message.Marker{Reason: "no more", By: "alice at B", Time: noon}))
+	marker := own(sink, message.KindMarker, message.EncodeMarker(message.Marker{Reason: message.TerminatedBy("alice at B", "no more"), By: "alice at B", Time: noon}))
 	marker.Activity = ""
 	s.Stop(marker)
 	end := sink.Decide(s, noon)
 	n, all := begun(t, sink, end)
+	if len(all) == 1 && all[0].at.Told.Text != "instance terminated by alice at B: no more" {
+		t.Errorf("it is told %q", all[0].at.Told.Text)
+	}
 	if !end.Ends || end.Outcome.What != behaviour.Stopped || len(all) != 1 {
 		t.Fatalf("the end is %s", show(sink.process, end))
 	}

@@ -27,9 +27,14 @@ func (n *Node) Retry(ctx context.Context, id api.InstanceID, r api.RetryRequest)
 	return told(w, n.unlessStopping(err))
 }
 
-// Terminate ends an instance (N7).
+// Terminate ends an instance (N7); that of a process, if one is named.
 func (n *Node) Terminate(ctx context.Context, id api.InstanceID, process string) error {
-	if err := n.commands.Terminate(ctx, id, process); err != nil {
+	return n.TerminateOf(ctx, id, api.TerminateRequest{Process: process})
+}
+
+// TerminateOf is Terminate of what is asked for.
+func (n *Node) TerminateOf(ctx context.Context, id api.InstanceID, r api.TerminateRequest) error {
+	if err := n.commands.Terminate(ctx, id, r); err != nil {
 		return asAPI(n.unlessStopping(err))
 	}
 	return nil

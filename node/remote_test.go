@@ -21,6 +21,53 @@ func (w *inboxWorld) terminates(id message.InstanceID, by string) string {
 	return w.asked("C", command.AskTerminate, command.TerminateQuestion{Instance: id, Process: "secret@1", By: by})
 }
 
+// Whoever terminates an instance may say why, also from another site: status, why and history have it behind who that was, also
+// while its entries are being ended. What no client sends as a reason is not taken.
+func TestAnInstanceIsTerminatedForAReason(t *testing.T) {
+	for _, from := range []string{"A", "C"} {
+		t.Run("from "+from, func(t *testing.T) {
+			w, _, id := secretWorld(t)
+			w.a.SetRemoteOperators(trust.Operators{{Site: "C", Operators: []string{"alice"}}})
+			before := w.queued(id)
+			asks := func(reason string) string {
+				return w.asked("C", command.AskTerminate, command.TerminateQuestion{Instance: id, Process: "secret@1", By: "alice", Reason: reason})
+			}
+			if got := asks(strings.Repeat("x", api.MaxReason+1)); !strings.Contains(got, "C asks for what cannot be") {
+				t.Errorf("a reason that is too long: %s", got)
+			}
+			w.untouched(id, before)
+			if from == "C" {
+				if got := asks("ordered twice"); got != "{}" {
+					t.Fatal(got)
+				}
+			} else if err := w.a.TerminateOf(api.WithOperator(t.Context(), "alice"), id, api.TerminateRequest{Reason: "ordered twice"}); err != nil {
+				t.Fatal(err)
+			}
+			who := "terminated by alice at " + from + ": ordered twice"
+			said := func() {
+				t.Helper()
+				s, err := w.a.Status(t.Context(), id)
+				if err != nil || s.By != "alice at "+from || s.Reason != who {
+					t.Errorf("status: by %q, %q (%v)", s.By, s.Reason, err)
+				}
+				if why, err := w.a.Why(t.Context(), id, ""); err != nil || why.Reason != who {
+					t.Errorf("why: %q (%v)", why.Reason, err)
+				}
+			}
+			said()
+			w.over(id)
+			said()
+			h, err := w.a.History(t.Context(), id)
+			if err != nil || len(h.Events) == 0 {
+				t.Fatal(h, err)
+			}
+			if last := h.Events[len(h.Events)-1]; last.Event != api.EventStopped || last.Reason != "instance "+who {
+				t.Errorf("history: %+v", last)
+			}
+		})
+	}
+}
+
 // untouched says that nothing was done to an instance of secret: no marker, nothing on its way.
 func (w *inboxWorld) untouched(id message.InstanceID, before queueState) {
 	w.t.Helper()

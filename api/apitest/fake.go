@@ -26,7 +26,7 @@ type Backend struct {
 	OnRestart     func(context.Context, api.InstanceID, api.RestartRequest) (api.Word, error)
 	OnFinish      func(context.Context, api.InstanceID, api.HandRequest) (api.Word, error)
 	OnSkip        func(context.Context, api.InstanceID, api.HandRequest) (api.Word, error)
-	OnTerminate   func(context.Context, api.InstanceID, string) error
+	OnTerminate   func(context.Context, api.InstanceID, api.TerminateRequest) error
 	OnSuspend     func(context.Context, api.InstanceID, api.SuspendRequest) (api.Word, error)
 	OnResume      func(context.Context, api.InstanceID, api.ResumeRequest) (api.Word, error)
 	OnExpedite    func(context.Context, api.InstanceID, api.ExpediteRequest) (api.Word, error)
@@ -159,11 +159,11 @@ func (b *Backend) Resume(ctx context.Context, id api.InstanceID, r api.ResumeReq
 	return b.OnResume(ctx, id, r)
 }
 
-func (b *Backend) Terminate(ctx context.Context, id api.InstanceID, process string) error {
+func (b *Backend) TerminateOf(ctx context.Context, id api.InstanceID, r api.TerminateRequest) error {
 	if b.OnTerminate == nil {
-		return unexpected("Terminate")
+		return unexpected("TerminateOf")
 	}
-	return b.OnTerminate(ctx, id, process)
+	return b.OnTerminate(ctx, id, r)
 }
 
 func (b *Backend) Refused(ctx context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"fmqm/api"
 	"fmqm/link"
@@ -20,6 +21,7 @@ const AskTerminate = "terminate"
 type TerminateQuestion struct {
 	Instance message.InstanceID `json:"instance"`
 	Process  string             `json:"process"`
+	Reason   string             `json:"reason,omitempty"` // the operator's; a site of an older version leaves it out
 	By       string             `json:"by,omitempty"` // the operator, as the asking node has proved it
 }
 
@@ -33,8 +35,8 @@ type TerminateReport struct {
 // origin, or on their way from there. Where the origin is not known it is refused: the
 // instance's record would stay there for ever. Where a process is named it is that one's instance:
 // a peer may have made it up, under the identifier of another's.
-func (c *Commands) Terminate(ctx context.Context, id message.InstanceID, of string) error {
-	g, err := c.Site.Gather(ctx, id, of)
+func (c *Commands) Terminate(ctx context.Context, id message.InstanceID, r api.TerminateRequest) error {
+	g, err := c.Site.Gather(ctx, id, r.Process)
 	if err != nil {
 		return err
 	}
@@ -48,9 +50,9 @@ func (c *Commands) Terminate(ctx context.Context, id message.InstanceID, of stri
 	case !known:
 		return c.notKnown(g, "the table of "+g.Process, "terminate it at a node that has one")
 	case g.Origin != string(c.Self):
-		return c.askOrigin(ctx, processtable.NodeID(g.Origin), TerminateQuestion{Instance: id, Process: g.Process, By: api.OperatorOf(ctx)})
+		return c.askOrigin(ctx, processtable.NodeID(g.Origin), TerminateQuestion{Instance: id, Process: g.Process, Reason: r.Reason, By: api.OperatorOf(ctx)})
 	}
-	return c.mark(ctx, process, id, c.By(ctx))
+	return c.mark(ctx, process, id, c.By(ctx), r.Reason)
 }
 
 func alreadyEnded(id message.InstanceID, s api.InstanceState) error {
@@ -91,6 +93,9 @@ func (c *Commands) TerminateFor(ctx context.Context, peer processtable.NodeID, q
 	if refused := c.Allow(&by); refused != nil {
 		return refused
 	}
+	if len(q.Reason) > api.MaxReason || !utf8.ValidString(q.Reason) {
+		return api.Errorf(api.CodeRefused, "ask at "+string(c.Self)+" itself", "%s asks for what cannot be", peer)
+	}
 	started, ended, found, err := c.Queue.Instance(q.Instance)
 	switch {
 	case err != nil:
@@ -109,17 +114,17 @@ func (c *Commands) TerminateFor(ctx context.Context, peer processtable.NodeID, q
 	case marker != nil && marker.Origin == c.Self:
 		return alreadyEnded(q.Instance, api.InstanceTerminated)
 	}
-	return c.mark(ctx, id, q.Instance, by.By())
+	return c.mark(ctx, id, q.Instance, by.By(), q.Reason)
 }
 
 // mark puts a marker for an instance that was started here at every node of its process.
-func (c *Commands) mark(ctx context.Context, id processtable.ProcessID, i message.InstanceID, by string) error {
+func (c *Commands) mark(ctx context.Context, id processtable.ProcessID, i message.InstanceID, by, why string) error {
 	p := c.Site.Process(id)
 	if p == nil {
 		return c.noTable(id.String())
 	}
 	tx := &record.Tx{}
-	body := message.EncodeMarker(message.Marker{Reason: "terminated by " + by, Time: c.Scheduler.Now(), By: by})
+	body := message.EncodeMarker(message.Marker{Reason: message.TerminatedBy(by, why), Time: c.Scheduler.Now(), By: by})
 	for _, node := range c.nodesOf(p.Table()) {
 		tx.Put = append(tx.Put, c.marker(id, i, node, body))
 	}

@@ -2,6 +2,7 @@ package erase
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
@@ -170,7 +171,7 @@ func texts(a *record.AuditRecord) (changed bool) {
 	if a.Failure != "" && a.Failure != gone {
 		a.Failure, changed = gone, true
 	}
-	if a.Reason != "" && a.Reason != gone && written(a.Event) {
+	if a.Reason != "" && a.Reason != gone && written(a) {
 		a.Reason, changed = gone, true
 	}
 	if a.About != nil && a.About.Key != "" {
@@ -183,9 +184,11 @@ func texts(a *record.AuditRecord) (changed bool) {
 
 // written says whether the reason of an event may have what a program or a person has written; else it is the
 // node's own, or the key of a start.
-func written(e record.Event) bool {
-	switch e {
-	case record.EventStarted, record.EventStopped, record.EventCancelled, record.EventCancelling, record.EventPassed, record.EventDecided, record.EventRaced,
+func written(a *record.AuditRecord) bool {
+	switch a.Event {
+	case record.EventStopped: // who has done it is the node's, and why is his
+		return a.Reason != "instance "+message.TerminatedBy(cmp.Or(a.By, "an operator"), "")
+	case record.EventStarted, record.EventCancelled, record.EventCancelling, record.EventPassed, record.EventDecided, record.EventRaced,
 		record.EventThinned, record.EventErased:
 		return false
 	case record.EventEnded, record.EventTerminated, record.EventSkipped, record.EventIterated, record.EventFailed, record.EventInError, record.EventRetried,

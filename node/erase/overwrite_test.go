@@ -149,13 +149,19 @@ func TestARecordOfWhatWaitsApartIsNotTouched(t *testing.T) {
 // Reasons that the node itself has made of names stay: who reads a history learns from them why something ended.
 func TestReasonsThatStay(t *testing.T) {
 	for event, stays := range map[record.Event]bool{
-		record.EventStarted: true, record.EventStopped: true, record.EventCancelled: true, record.EventRaced: true,
+		record.EventStarted: true, record.EventStopped: false, record.EventCancelled: true, record.EventRaced: true,
 		record.EventFailed: false, record.EventInError: false, record.EventRetried: false, record.EventNotified: false, record.EventWithdrawn: false, record.EventEscalated: false,
 	} {
 		a := record.AuditRecord{Activity: "look", Event: event, Reason: "why", By: "alice at A", Stderr: "x"}
 		overwriter(nil, "room", time.Unix(1, 0)).change(&a)
 		if (a.Reason == "why") != stays || a.By != "alice at A" || a.Stderr != "" {
 			t.Errorf("%d: %+v", event, a)
+		}
+	}
+	for by, reason := range map[string]string{"alice at A": "instance terminated by alice at A", "": "instance terminated by an operator"} { // without a reason of hers
+		a := record.AuditRecord{Activity: "look", Event: record.EventStopped, Reason: reason, By: by}
+		if overwriter(nil, "room", time.Unix(1, 0)).change(&a); a.Reason != reason {
+			t.Errorf("terminated by %q: %+v", by, a)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"fmqm/api"
@@ -225,14 +226,15 @@ func (f *Facts) instance(r *Report, ended ends) {
 		if marker := f.View.Marker; marker != nil && marker.Origin == f.Self {
 			r.State = api.InstanceTerminated // its entries are being ended; of one that was not started here nothing else stays
 			if m, err := message.DecodeMarker(marker.Body); err == nil {
-				r.By = m.By
+				r.By, r.Why = m.By, m.Why()
 			}
 		}
 		return
 	}
 	r.Ended, r.State = end.Time, api.InstanceFinished
 	if end.Event == record.EventStopped {
-		r.State, r.By = api.InstanceTerminated, end.By
+		m := message.Marker{Reason: strings.TrimPrefix(end.Reason, "instance "), By: end.By}
+		r.State, r.By, r.Why = api.InstanceTerminated, end.By, m.Why()
 		return
 	}
 	r.Output = asJSON(f.table().Output, end.Output)

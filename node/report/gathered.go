@@ -176,7 +176,7 @@ func (r *reading) status() api.Status {
 		r.addSuspends(&s)
 	}
 	if s.State == api.InstanceTerminated {
-		s.Reason, s.By = "terminated by "+cmp.Or(origin.By, "an operator"), origin.By
+		s.Reason, s.By = message.TerminatedBy(cmp.Or(origin.By, "an operator"), origin.Why), origin.By
 	}
 	if s.State == api.InstanceRunning && s.InError+len(r.stuck) > 0 && !r.canGoOn(r.hasStuck) {
 		s.State = api.InstanceInError

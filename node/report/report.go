@@ -41,6 +41,7 @@ type Report struct {
 	Priority   *int               `json:"priority,omitempty"`   // of the origin: that it was started with; missing: 4
 	Parent     *api.Parent        `json:"parent,omitempty"`     // of the origin: the activity that has begun the instance
 	By         string             `json:"by,omitempty"`         // of the origin: who has terminated it
+	Why        string             `json:"why,omitempty"`        // of the origin: with which reason of his own
 	Started    time.Time          `json:"started,omitzero"`
 	Ended      time.Time          `json:"ended,omitzero"`
 	Output     json.RawMessage    `json:"output,omitempty"`

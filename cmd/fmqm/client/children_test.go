@@ -140,7 +140,7 @@ func TestN19WhatEndsWithItsParentIsTerminated(t *testing.T) {
 			OnList: func(context.Context, api.ListRequest) (api.ListAnswer, error) {
 				return api.ListAnswer{Instances: []api.Instance{{Instance: uuid.MustParse(id), Process: "line@2", Origin: "A", State: api.InstanceInError}}}, nil
 			},
-			OnTerminate: func(_ context.Context, i api.InstanceID, _ string) error {
+			OnTerminate: func(_ context.Context, i api.InstanceID, _ api.TerminateRequest) error {
 				return api.Errorf(api.CodeRefused, "there is nothing to terminate", "instance %s is %s", i, state)
 			},
 			OnStatus: func(_ context.Context, i api.InstanceID, _ api.StatusRequest) (api.Status, error) {

@@ -286,8 +286,8 @@ func TestRetryAndTerminate(t *testing.T) {
 			asked = r
 			return api.Word{Result: api.WordDone}, nil
 		},
-		OnTerminate: func(_ context.Context, i api.InstanceID, process string) error {
-			ended = i.String() + process
+		OnTerminate: func(_ context.Context, i api.InstanceID, r api.TerminateRequest) error {
+			ended = i.String() + r.Process + r.Reason
 			return nil
 		},
 		OnWhy: func(_ context.Context, i api.InstanceID, r api.WhyRequest) (api.WhyAnswer, error) {
@@ -330,6 +330,13 @@ func TestRetryAndTerminate(t *testing.T) {
 	want(t, "terminate, of a process", fmqm(to, "", "terminate", id, "--process", "p@2"),
 		result{0, "", id + " of p@2 is being terminated; see fmqm why " + id + " --process p@2\n"})
 	if ended != id+"p@2" {
+		t.Errorf("terminated %q", ended)
+	}
+	// Whoever terminates says why, of one or of many.
+	if fmqm(to, "", "terminate", id, "--reason", " ordered twice"); ended != id+" ordered twice" {
+		t.Errorf("terminated %q", ended)
+	}
+	if fmqm(to, "", "terminate", "--state", "in-error", "--process", "p", "--reason", " ordered twice", "--yes"); ended != (api.InstanceID{1}).String()+" ordered twice" {
 		t.Errorf("terminated %q", ended)
 	}
 	if r := fmqm(to, "", "why", id, "--process", "p@2"); !strings.Contains(r.out, "a start of p@2") {
@@ -391,7 +398,7 @@ func TestExitCodesOfEveryCommand(t *testing.T) {
 			return api.LogsAnswer{}, answer
 		},
 		OnRetry:     func(context.Context, api.InstanceID, api.RetryRequest) (api.Word, error) { return api.Word{}, answer },
-		OnTerminate: func(context.Context, api.InstanceID, string) error { return answer },
+		OnTerminate: func(context.Context, api.InstanceID, api.TerminateRequest) error { return answer },
 		OnNodes:     func(context.Context) (api.NodesAnswer, error) { return api.NodesAnswer{}, answer },
 		OnDead: func(context.Context, api.RefusedRequest) (api.RefusedAnswer, error) {
 			return api.RefusedAnswer{}, answer

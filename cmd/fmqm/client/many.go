@@ -33,7 +33,7 @@ type many struct {
 	filter   filter
 	activity string    // of a word: which one; empty: all in error
 	given    given     // of a word
-	reason   string    // of all but terminate, for the history
+	reason   string    // for the history
 	until    time.Time // of suspend; zero: no end
 	priority int       // of expedite
 }
@@ -318,7 +318,7 @@ func (m *many) one(ctx context.Context, client *api.Client, d *deed) {
 			d.ID = said.ID
 		}
 	default:
-		d.Result, d.err = "done", endOne(ctx, client, d)
+		d.Result, d.err = "done", endOne(ctx, client, d, m.reason)
 	}
 	if d.err != nil {
 		d.Result, d.Reason = "failed", m.failed(d.err)
@@ -339,12 +339,12 @@ func (m *many) failed(err error) string {
 
 // endOne ends an instance. One that has been ended meanwhile is what was wanted: what a subprocess has begun ends
 // with its parent, and the plan may have both.
-func endOne(ctx context.Context, client *api.Client, d *deed) error {
+func endOne(ctx context.Context, client *api.Client, d *deed, reason string) error {
 	of := ""
 	if d.State == api.InstanceUnknown { // another process's instance may have the identifier as well
 		of = d.Process
 	}
-	err := client.Terminate(ctx, d.Instance, of)
+	err := client.TerminateOf(ctx, d.Instance, api.TerminateRequest{Process: of, Reason: reason})
 	if api.CodeOf(err) != api.CodeRefused || of != "" {
 		return err
 	}

@@ -66,10 +66,12 @@ give --yes. Then it says for each what happened; a failure does not stop the oth
 
 The exit code is 0 if all was done or planned; the code of what failed, or 1 if the failures
 differ; 5 if a site did not answer.`,
-		UsageText: "fmqm terminate " + example + "\nfmqm terminate " + example + ` --process stock-run@1
+		UsageText: "fmqm terminate " + example + ` --reason "ordered twice"
+fmqm terminate ` + example + ` --process stock-run@1
 fmqm terminate --process purchase-order@1 --state in-error
 fmqm terminate --process purchase-order@1 --state in-error --yes`,
-		Flags:  printing(manyFlags()...),
+		Flags: printing(append(manyFlags(),
+			&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the history: why"})...),
 		Action: terminate,
 	}
 }
@@ -92,7 +94,7 @@ func terminate(c *cli.Context) error {
 	}
 	defer a.client.Close()
 	of := c.String("process")
-	if err := a.client.Terminate(c.Context, id, of); err != nil {
+	if err := a.client.TerminateOf(c.Context, id, api.TerminateRequest{Process: of, Reason: c.String("reason")}); err != nil {
 		return err
 	}
 	if of == "" {
