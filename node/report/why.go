@@ -27,7 +27,8 @@ func (g *Gathered) Why(path string, heard HeardOf) api.WhyAnswer {
 		byName[api.InScope(activity.Scope, activity.Activity)] = activity
 	}
 	for _, activity := range r.lines {
-		if path != "" && !InPath(path, activity.Scope, activity.Activity) {
+		inside, hides := r.hidden(path, activity)
+		if path != "" && !hides && !InPath(path, activity.Scope, activity.Activity) {
 			continue
 		}
 		what := r.waits[api.InScope(activity.Scope, activity.Activity)]
@@ -40,6 +41,9 @@ func (g *Gathered) Why(path string, heard HeardOf) api.WhyAnswer {
 			}
 			if w.Since.IsZero() {
 				w.Since = g.since(&s, activity)
+			}
+			if hides {
+				w.Scope, w.Activity, w.Node = inside.Scope, inside.Activity, inside.Node
 			}
 			a.Waits = append(a.Waits, w)
 		}
