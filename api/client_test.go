@@ -84,7 +84,10 @@ func TestEveryRequestThereAndBack(t *testing.T) {
 			asked = append(asked, i, r)
 			return word, nil
 		},
-		OnTerminate: func(_ context.Context, i api.InstanceID, _ api.TerminateRequest) error { asked = append(asked, i); return nil },
+		OnTerminate: func(_ context.Context, i api.InstanceID, _ api.TerminateRequest) error {
+			asked = append(asked, i)
+			return nil
+		},
 		OnDead: func(_ context.Context, r api.RefusedRequest) (api.RefusedAnswer, error) {
 			asked = append(asked, r)
 			return dead, nil

@@ -121,7 +121,7 @@ func (n *Node) begin(ctx context.Context, r api.StartRequest) (*execute.Thread, 
 	case err != nil:
 		return nil, false, asAPI(err)
 	case started.Code == thread.Conflict:
-		return nil, false, api.Errorf(api.CodeRefused, "use another key, or the same process and input", "%s", started.Text)
+		return nil, false, api.Errorf(api.CodeRefused, "use another key, or the same process and input", "%s", n.unnamed(ctx, r.Instance, started.Text))
 	case started.Code == thread.Refused:
 		return nil, false, api.Errorf(api.CodeRefused, "nothing was started: start it with another input", "%s", started.Text)
 	}
@@ -147,7 +147,7 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*execute.Thre
 	} else {
 		t = n.thread(id)
 	}
-	if t == nil {
+	if t == nil || !n.isThere(ctx, t) {
 		return nil, n.notHere(ctx, r.Process, id)
 	}
 	switch started, _, known, err := n.queue.Instance(r.Instance); {
@@ -165,25 +165,50 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*execute.Thre
 	return t, nil
 }
 
-// notHere refuses a start where the table is missing, naming nodes that have it (N2). What
-// nobody has who answers is not found.
+// isThere says whether a process is there for who wants to start it: he sees it, or its `staff` lets him.
+func (n *Node) isThere(ctx context.Context, t *execute.Thread) bool {
+	return api.CallerOf(ctx).Sees(t.ID().String()) || n.mayStart(ctx, t.Process().Table()) == nil
+}
+
+// notHere refuses a start of what is not there for the caller: where the table is missing, naming nodes that have it (N2).
+// What nobody has who answers is not found. Neither is what he may not see, in the same words, whatever there is.
 func (n *Node) notHere(ctx context.Context, name string, id processtable.ProcessID) error {
-	if _, gone := n.queue.Tombstone(id); gone {
-		return api.Errorf(api.CodeRefused, "start another version (fmqm-define list)", "%s was retired, and %s has removed its table", id, n.name)
-	}
 	if id.Version == 0 {
-		if err := n.allRetired(id.Name); err != nil {
+		if err := n.allRetired(ctx, id.Name); err != nil {
 			return err
 		}
 	}
-	if id.Version > 0 {
-		if have := n.tables.Elsewhere(ctx, id); len(have) > 0 {
-			return api.Errorf(api.CodeRefused, "start it at one of them that may start it (--to)",
-				"%s has no table of %s; these nodes have one: %s", name, n.name, join(have))
+	if api.CallerOf(ctx).Sees(id.String()) {
+		if err := n.elsewhere(ctx, id); err != nil {
+			return err
 		}
 	}
 	return asAPI(n.unlessStopping(api.Errorf(api.CodeNotFound, n.meant(ctx, id)+"upload it with fmqm-define upload, or see fmqm-define list for what there is",
 		"no table of %s at %s", name, n.name)))
+}
+
+// unnamed is the text about another instance that has the identifier of a start, without its process, if the caller may not see that.
+func (n *Node) unnamed(ctx context.Context, id api.InstanceID, text string) string {
+	started, _, found, err := n.queue.Instance(id)
+	if process := started.Process.String(); err == nil && found && !api.CallerOf(ctx).Sees(process) {
+		return strings.TrimSuffix(text, ", of process "+process)
+	}
+	return text
+}
+
+// elsewhere refuses a start of a version whose table was removed here, or that other nodes have.
+func (n *Node) elsewhere(ctx context.Context, id processtable.ProcessID) error {
+	if _, gone := n.queue.Tombstone(id); gone {
+		return api.Errorf(api.CodeRefused, "start another version (fmqm-define list)", "%s was retired, and %s has removed its table", id, n.name)
+	}
+	if id.Version == 0 {
+		return nil
+	}
+	if have := n.tables.Elsewhere(ctx, id); len(have) > 0 {
+		return api.Errorf(api.CodeRefused, "start it at one of them that may start it (--to)",
+			"%s has no table of %s; these nodes have one: %s", id, n.name, join(have))
+	}
+	return nil
 }
 
 // meant says which process of those that are here somebody may have meant; empty: none.

@@ -47,10 +47,7 @@ func (n *Node) mayStart(ctx context.Context, t *processtable.Table) error {
 	if caller.Person == "" {
 		return api.Denied(caller, api.RightClerk)
 	}
-	switch {
-	case t.Starters == nil && !caller.Sees(t.Process.String()):
-		return n.notHere(ctx, t.Process.String(), t.Process)
-	case t.Starters == nil:
+	if t.Starters == nil {
 		return api.Errorf(api.CodeRefused, "let an operator start it, or write `staff` into a new version of the process",
 			"%s may not start %s: the process does not say that people of the staff start it", caller.Name, t.Process)
 	}

@@ -102,13 +102,17 @@ func (n *Node) retired(id processtable.ProcessID) error {
 	return api.Errorf(api.CodeRefused, "start another version (fmqm-define list)"+n.orUndo(id), "%s is retired at %s", id, n.name)
 }
 
-// allRetired refuses a start by the name alone, where all that is here of it is retired.
-func (n *Node) allRetired(name string) error {
+// allRetired refuses a start by the name alone, where all that is here of it is retired, and there for the caller.
+func (n *Node) allRetired(ctx context.Context, name string) error {
 	all := n.versions(name)
 	if len(all) == 0 {
 		return nil
 	}
-	return n.retired(all[len(all)-1].ID())
+	last := all[len(all)-1]
+	if !n.isThere(ctx, last) {
+		return nil
+	}
+	return n.retired(last.ID())
 }
 
 // orUndo says how a retired version is taken back, where it still can be.

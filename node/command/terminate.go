@@ -22,7 +22,7 @@ type TerminateQuestion struct {
 	Instance message.InstanceID `json:"instance"`
 	Process  string             `json:"process"`
 	Reason   string             `json:"reason,omitempty"` // the operator's; a site of an older version leaves it out
-	By       string             `json:"by,omitempty"` // the operator, as the asking node has proved it
+	By       string             `json:"by,omitempty"`     // the operator, as the asking node has proved it
 }
 
 // TerminateReport carries the error, if there was one.
