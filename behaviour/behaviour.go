@@ -96,8 +96,7 @@ type Basis struct {
 	Rank      message.Rank    // what its instance was given as its priority (N31)
 	Expedited message.Rank    // what an operator has made of that since, by the instance's marks (N29)
 	StoppedBy string          // who that was, as far as the marker says
-	StopWhy   string          // his reason, if he gave one
-	Relay     *message.Marker // the marker, where who ends sink tells the other nodes of it (N19)
+	Marker    *message.Marker // the marker, where it says why, or who ends sink tells the other nodes of it (N19)
 }
 
 // Known gives the Basis itself, for the State that has it.
@@ -163,8 +162,8 @@ func (b *Basis) Stop(marker message.Message) {
 	}
 	b.Stopped = true
 	if m, err := message.DecodeMarker(marker.Body); err == nil {
-		if b.StoppedBy, b.StopWhy, b.Relay = m.By, m.Why(), nil; m.Relay {
-			b.Relay = &m
+		if b.StoppedBy, b.Marker = m.By, nil; m.Relay || m.Why() != "" {
+			b.Marker = &m
 		}
 	}
 }

@@ -149,10 +149,10 @@ func (a *Activity) toParent(s *State, r message.Return) (out []message.Message) 
 
 // relayed are the markers to the other nodes, of an instance whose parent has ended it (R29).
 func (a *Activity) relayed(s *State) (out []message.Message) {
-	if s.Relay == nil || s.Origin != a.process.table.Node {
+	if s.Marker == nil || !s.Marker.Relay || s.Origin != a.process.table.Node {
 		return nil
 	}
-	marker := *s.Relay
+	marker := *s.Marker
 	marker.Relay = false
 	body := message.EncodeMarker(marker)
 	told := map[processtable.NodeID]bool{a.process.table.Node: true}

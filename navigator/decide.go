@@ -468,7 +468,11 @@ func (a *Activity) end(s *State) behaviour.Effects {
 // stop ends an entry of a terminated instance (R16).
 func (a *Activity) stop(s *State, now time.Time) behaviour.Effects {
 	at := s.reached()
-	reason := "instance " + message.TerminatedBy(cmp.Or(s.StoppedBy, "an operator"), s.StopWhy)
+	why := ""
+	if s.Marker != nil {
+		why = s.Marker.Why()
+	}
+	reason := "instance " + message.TerminatedBy(cmp.Or(s.StoppedBy, "an operator"), why)
 	e := behaviour.Effects{Ends: true, Put: a.abort(s, reason, now), Outcome: behaviour.Outcome{
 		What: behaviour.Stopped, Clock: message.Next(s.Clock), Iteration: at.Iteration, Attempt: at.Attempt, Run: at.Run,
 		Reason: reason, By: s.StoppedBy, Child: at.Child,

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -63,8 +64,8 @@ func startsAs(t *testing.T, n *node.Node, person, process string, right api.Righ
 	if err == nil {
 		return &api.Error{}
 	}
-	e, is := err.(*api.Error)
-	if !is {
+	var e *api.Error
+	if !errors.As(err, &e) {
 		t.Fatalf("%s starts %s: %v", person, process, err)
 	}
 	return e
