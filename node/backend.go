@@ -165,9 +165,11 @@ func (n *Node) startable(ctx context.Context, r api.StartRequest) (*execute.Thre
 	return t, nil
 }
 
-// isThere says whether a process is there for who wants to start it: he sees it, or its `staff` lets him.
+// isThere says whether a process is there for who wants to start it: he sees it, or is one of the people to whom its `staff` says
+// who may start it.
 func (n *Node) isThere(ctx context.Context, t *execute.Thread) bool {
-	return api.CallerOf(ctx).Sees(t.ID().String()) || n.mayStart(ctx, t.Process().Table()) == nil
+	caller := api.CallerOf(ctx)
+	return caller.Sees(t.ID().String()) || caller.Person != "" && t.Process().Table().Starters != nil
 }
 
 // notHere refuses a start of what is not there for the caller: where the table is missing, naming nodes that have it (N2).

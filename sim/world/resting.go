@@ -38,7 +38,7 @@ func (d *shadow) mark(w *World, op *store.Op) error {
 	return err
 }
 
-// restsAt: what is suspended at a site begins no program there.
+// restsAt: what is suspended at a site begins no program there, but at the very moment in which that comes to its disk.
 func (x *watch) restsAt(at name, call *program.Call) {
 	id, err := uuid.Parse(call.Instance)
 	d := x.shadows[at]
@@ -53,7 +53,7 @@ func (x *watch) restsAt(at name, call *program.Call) {
 	for _, s := range message.InForce(marks) {
 		ago := x.world.tasks.Elapsed() - since[s.ID]
 		of := s.Activity == "" || s.Scope == "" && s.Activity == processtable.ActivityID(call.Activity)
-		if of && x.began(name(s.Origin), id) {
+		if of && ago > 0 && x.began(name(s.Origin), id) {
 			x.world.breaks("N29", "%s runs %s of %s, which is suspended there since %v", at, call.Activity, id, ago)
 		}
 	}
