@@ -14,7 +14,7 @@ var ofHands = []mutant{
 	{"hand-let-go", "what a program says last, which was ended for an operator's hand, is heard before the hand", "races ends", "", []change{
 		{"node/thread/consider.go", "	for _, w := range slices.Clone(m.held[e.Key]) {\n", "	m.held[e.Key] = nil\n	m.consider(e)\n	for _, w := range slices.Clone(m.held[e.Key]) {\n"},
 	}},
-	{"suspend-unheard", "of a suspend with nothing else to do about it what is in memory does not hear", "N29", "", []change{
+	{"suspend-unheard", "of a suspend with nothing else to do about it what is in memory does not hear", "N29 ends", "", []change{
 		{"node/thread/mark.go", "			heeds, h.acts, h.wakes = true, h.acts", "			heeds, h.acts, h.wakes = heeds || mark.New, h.acts"},
 	}},
 	{"suspend-unread", "what is read from the store is not read with its suspends", "N29", "", []change{
