@@ -25,7 +25,7 @@ var ofPeople = []mutant{
 		{"node/work/elsewhere.go", "	if !may.Is {\n", "	if !may.Is && found.Could == \"\" && may.Why == \"\" {\n"},
 		{"node/work/elsewhere.go", "may.Doer, may.Is = doer, !barred; barred {", "may.Doer, may.Is = doer, true; barred && doer == (message.Doer{}) {"},
 	}},
-	{"not-told-no", "who asks elsewhere for an item, and has no answer, is told that it is his", "7", people, []change{
+	{"not-told-no", "who asks elsewhere for an item, and has no answer, is told that it is his", "7 N27", people, []change{
 		{"node/work/elsewhere.go", "		d.giveUp(i.Key, o.Word)\n	}\n	return unknown, err\n", "		d.giveUp(i.Key, o.Word)\n		return unknown, nil\n	}\n	return unknown, err\n"},
 	}},
 	{"any-claim", "a claim that was given up takes the item from who has claimed it once more", "N27", people, []change{
