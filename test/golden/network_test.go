@@ -232,7 +232,7 @@ func undated(said string) string {
 		part := starter.FindStringSubmatch(line)
 		return strings.TrimSpace(part[1] + "  " + part[2])
 	})
-	said = waits.ReplaceAllString(said, "${1}SOME")
+	said = waits.ReplaceAllString(startedBy.ReplaceAllString(said, ""), "${1}SOME")
 	said = day.ReplaceAllString(moment.ReplaceAllString(said, "THEN"), "DAY")
 	lines := strings.SplitAfter(then.ReplaceAllString(said, "-  THEN"), "\n")
 	slices.Sort(lines)
@@ -279,9 +279,10 @@ func sorted(history string) string {
 }
 
 var (
-	age     = regexp.MustCompile(`\b(\d+[smhd])+\b`)
-	starter = regexp.MustCompile(`(?m)(source  started  .*?)  by [^ ]+ at [^ :\n]+(?:: (.*))?$`)
-	moment  = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+	age       = regexp.MustCompile(`\b(\d+[smhd])+\b`)
+	startedBy = regexp.MustCompile(`(?m)^started by  .*\n`)
+	starter   = regexp.MustCompile(`(?m)(source  started  .*?)  by [^ ]+ at [^ :\n]+(?:: (.*))?$`)
+	moment    = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 	// What is NOW is shorter than what it stands for, so columns are not compared.
 	clock  = regexp.MustCompile(`(?m)^\d+  NOW`)
 	then   = regexp.MustCompile(`(?m)^\d+  THEN`)
