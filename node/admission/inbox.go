@@ -163,6 +163,7 @@ type acceptance struct {
 	tables  []behaviour.Process
 	answers int                            // that follow from its words
 	stored  []func()                       // to be called once it is on disk
+	marks   map[message.InstanceID]int     // that it puts
 	late    map[processtable.ProcessID]int // messages that are dropped: their process's table was removed
 }
 

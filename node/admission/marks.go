@@ -16,6 +16,8 @@ const (
 	marksOfUse = 10
 )
 
+var tooManyMarks = fmt.Sprintf("its instance was suspended and resumed %d times: no more is taken", marksLimit/2)
+
 // mark takes a mark that a peer has brought (N29). The first few of an instance that has come here are of use, as all else that has
 // come of it: they are not charged to the peer, whose link would be paused once an operator there had suspended many instances often.
 func (a *acceptance) mark(p behaviour.Process, m message.Message, encoded []byte) error {
@@ -27,6 +29,10 @@ func (a *acceptance) mark(p behaviour.Process, m message.Message, encoded []byte
 	there, repeat := 0, false
 	if reason == "" && err == nil {
 		there, reason, repeat, err = a.markBefore(&m)
+		there += a.marks[m.Instance]
+	}
+	if reason == "" && !repeat && there >= marksLimit { // with those of the same batch
+		reason = tooManyMarks
 	}
 	switch {
 	case err != nil:
@@ -37,6 +43,10 @@ func (a *acceptance) mark(p behaviour.Process, m message.Message, encoded []byte
 		if m = settled(p.Table(), m); known && there < marksOfUse {
 			m.From = ""
 		}
+		if a.marks == nil {
+			a.marks = map[message.InstanceID]int{}
+		}
+		a.marks[m.Instance]++
 		a.tx.Put = append(a.tx.Put, m)
 	}
 	return nil
@@ -90,7 +100,7 @@ func (a *Admission) markAgain(m *message.Message) (there int, reason string, rep
 	case slices.ContainsFunc(found, func(b message.Message) bool { return b.Key() == m.Key() }):
 		return len(found), "", true, nil
 	case len(found) >= marksLimit:
-		return len(found), fmt.Sprintf("its instance was suspended and resumed %d times: no more is taken", marksLimit/2), false, nil
+		return len(found), tooManyMarks, false, nil
 	}
 	return len(found), "", false, nil
 }

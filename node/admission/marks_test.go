@@ -181,3 +181,21 @@ func TestN29WhichMarksAreCharged(t *testing.T) {
 	}
 	w.wantAside()
 }
+
+// N29: so it is with what comes in one batch, which is not on disk yet while the rest of it is judged.
+func TestN29MarksOfOneBatchAreCounted(t *testing.T) {
+	w := newWorld(t, true)
+	known := w.connector()
+	w.sends("B", known)
+	var many []message.Message
+	for range marksLimit + 2 {
+		many = append(many, w.suspend(known.Instance, "B", nil))
+	}
+	w.sends("B", many...)
+	if got := len(w.marks(known.Instance)); got != marksLimit {
+		t.Errorf("%d marks lie here", got)
+	}
+	if u := w.Queue.Usage("B"); u.Marks != marksLimit-marksOfUse || u.Refused != 2 {
+		t.Errorf("charged as %+v", u)
+	}
+}

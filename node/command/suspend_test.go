@@ -17,11 +17,7 @@ import (
 func TestN29OneOfManyAsksNobody(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	w.run(func() {
-		w.must(fake{w}.Commit(ctx, &record.Tx{Audit: []record.AuditRecord{{
-			Process: w.id(), Instance: instance, Origin: "A", Activity: processtable.Source, Event: record.EventStarted, Time: w.by.Now(),
-		}}}))
-	})
+	w.started(ctx)
 	for _, c := range []struct {
 		name  string
 		asked int
@@ -83,11 +79,7 @@ func TestN29OneOfManyAsksNobody(t *testing.T) {
 func TestN29OthersAreToldWithTheMark(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	w.run(func() {
-		w.must(fake{w}.Commit(ctx, &record.Tx{Audit: []record.AuditRecord{{
-			Process: w.id(), Instance: instance, Origin: "A", Activity: processtable.Source, Event: record.EventStarted, Time: w.by.Now(),
-		}}}))
-	})
+	w.started(ctx)
 	sent := func() (n int) {
 		for peer := range w.heard {
 			stats, err := w.Queue.Transmission(peer).Stats()
@@ -125,4 +117,13 @@ func TestN29OthersAreToldWithTheMark(t *testing.T) {
 	if word, err := say(again); err != nil || word.ID != timed.ID || sent() != len(w.heard) {
 		t.Errorf("once more, once its time has come: %+v, %v, and %d were told", word, err, sent())
 	}
+}
+
+// started: the instance was started here.
+func (w *world) started(ctx context.Context) {
+	w.run(func() {
+		w.must(fake{w}.Commit(ctx, &record.Tx{Audit: []record.AuditRecord{{
+			Process: w.id(), Instance: instance, Origin: "A", Activity: processtable.Source, Event: record.EventStarted, Time: w.by.Now(),
+		}}}))
+	})
 }

@@ -110,7 +110,7 @@ func (m *Machine) deliverInstance(d record.Delivery) {
 			m.stopInstance(*msg)
 		case message.KindMark:
 			mark, err := message.MarkOf(msg)
-			if err == nil && m.heeding[h.id].puts(mark.ID) {
+			if err == nil && !mark.New && m.heeding[h.id].puts(mark.ID) {
 				continue
 			}
 			heeds, h.acts, h.wakes = true, h.acts || err != nil || mark.New, h.wakes || err != nil || !mark.Suspends()
